@@ -1,0 +1,76 @@
+# What a person does here; `make` alone lists it. Needs make and Python 3.11 or newer, nothing else.
+# The first target that is run sets up .venv from the package registry; from then on nothing is downloaded.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
+PACKAGES := engine/statewright states/statewright_states providers/statewright_providers
+
+# pyright comes whole in its wheel and is not to ask for newer versions of itself
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test lint format types diagrams coverage check bench clean
+
+help: ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(VENV)/development ## make .venv with everything that developing needs (once)
+
+demo: $(VENV)/runtime ## run an agent on a scripted model: no key, no server
+	@$(BIN)/python -m statewright.demo
+
+test: $(VENV)/development ## run the tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/development ## check style, format and the floors (who may import whom)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/lint-imports --no-logo
+
+format: $(VENV)/development ## put imports and format in order
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: $(VENV)/development ## check types: mypy --strict and pyright
+	$(BIN)/mypy --strict $(PACKAGES)
+	$(BIN)/mypy tests
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
+	$(BIN)/python -m statewright.drawing --out diagrams
+
+coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 95 % of the rest (lines)
+	@$(BIN)/coverage erase
+	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage $(MAKE) --no-print-directory test
+	@$(BIN)/coverage combine --quiet
+	$(BIN)/coverage report --include 'states/*' --fail-under 100
+	$(BIN)/coverage report --omit 'states/*' --fail-under 95
+
+check: lint types $(VENV)/development ## everything that must hold before a change lands
+	$(BIN)/python -m statewright.drawing --out diagrams --check
+	@$(MAKE) --no-print-directory coverage
+
+bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmarks/bench_*.py)
+	@for file in benchmarks/bench_*.py; do echo "$$file"; $(BIN)/python $$file || exit 1; done
+
+clean: ## remove .venv and everything else that was made here
+	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo >&2 "Statewright needs Python 3.11 or newer; '$(PYTHON)' is not. Name another: make PYTHON=python3.12 setup"; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+		rm -rf $(VENV); echo >&2 "'$(PYTHON) -m venv' failed: install the venv module of this Python (Debian: python3-venv)"; exit 1; }
+
+$(VENV)/runtime: pyproject.toml | $(BIN)/python
+	@echo "installing Statewright into $(VENV)"
+	@$(PIP) install --editable .
+	@touch $@
+
+$(VENV)/development: $(VENV)/runtime
+	@echo "installing what developing needs into $(VENV)"
+	@$(PIP) install --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,82 @@
+"""Statewright: an agent loop in which nothing changes status except by a declared transition.
+
+::
+
+    from statewright import AgentLoop, AgentConfig, SQLiteJournal, ToolRegistry, connect, tool
+"""
+
+from __future__ import annotations
+
+from statewright.approvals import ApprovalDecision, ApprovalRequest, Approver
+from statewright.assemble import connect
+from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, PromptConfig, RetryConfig
+from statewright.context import ContextBuilder, ContextManager
+from statewright.evaluate import EvalResult, SelfEvaluator
+from statewright.journal import Durability, MemoryJournal, SQLiteJournal
+from statewright.loop import AgentLoop
+from statewright.observers import RunEvent
+from statewright.replay import Replayed, replay
+from statewright.shutdown import GracefulShutdown
+from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
+from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
+from statewright_states.effects import ConfirmMode, ToolEffect
+from statewright_states.errors import (
+    CallerError,
+    ConfigurationError,
+    DeclarationError,
+    JournalError,
+    ProviderError,
+    StatewrightError,
+)
+from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
+from statewright_states.vocabulary import Status, StopReason
+
+__all__ = [
+    "AgentConfig",
+    "AgentLoop",
+    "AgentState",
+    "ApprovalDecision",
+    "ApprovalRequest",
+    "Approver",
+    "BudgetConfig",
+    "CallerError",
+    "ConfigurationError",
+    "ConfirmMode",
+    "ContextBuilder",
+    "ContextConfig",
+    "ContextManager",
+    "DeclarationError",
+    "Durability",
+    "EvalResult",
+    "EvaluationConfig",
+    "ExecutionEngine",
+    "GracefulShutdown",
+    "JournalError",
+    "LLMResponse",
+    "MemoryJournal",
+    "Message",
+    "PendingApproval",
+    "PromptConfig",
+    "ProviderError",
+    "Replayed",
+    "RetryConfig",
+    "RunEvent",
+    "SQLiteJournal",
+    "SelfEvaluator",
+    "StatewrightError",
+    "Status",
+    "StepResult",
+    "StopReason",
+    "StreamChunk",
+    "Tool",
+    "ToolCall",
+    "ToolCallResult",
+    "ToolEffect",
+    "ToolRegistry",
+    "ToolSchema",
+    "Usage",
+    "connect",
+    "load_tools",
+    "replay",
+    "tool",
+]

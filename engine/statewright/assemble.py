@@ -1,0 +1,41 @@
+"""Assembling: the one place that names providers, reads the environment, and builds time, chance and names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import PackageNotFoundError, version
+
+from statewright.clock import SystemChance, SystemClock, SystemNames
+from statewright.config import AgentConfig
+from statewright_providers import connect
+from statewright_states.ports import Chance, Clock, Names, Provider
+
+__all__ = ["chance", "clock", "connect", "engine_version", "names", "with_fallbacks"]
+
+
+def engine_version() -> str:
+    """This engine's name and version, as headers pin them."""
+    try:
+        return f"statewright {version('statewright')}"
+    except PackageNotFoundError:
+        return "statewright (not installed)"
+
+
+def clock() -> Clock:
+    """The machine's own time."""
+    return SystemClock()
+
+
+def chance() -> Chance:
+    """Randomness for jitter."""
+    return SystemChance()
+
+
+def names(clock: Clock) -> Names:
+    """Fresh run ids."""
+    return SystemNames(clock)
+
+
+def with_fallbacks(provider: Provider, config: AgentConfig) -> Sequence[Provider]:
+    """The model first, then the fallbacks that the configuration names, connected."""
+    return (provider, *(connect(model) for model in config.retry.fallback_models))

@@ -1,0 +1,186 @@
+"""Configuration: pydantic models that reject unknown keys. Times in seconds, sizes in characters or tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from statewright_states.effects import ConfirmMode
+from statewright_states.errors import ConfigurationError
+from statewright_states.run.vocabulary import EvaluationMode, OnLimit, RunSettings
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class _Configuration(BaseModel):
+    """Frozen, and unknown keys are errors that name the key and the known ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=False)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise configuration_error(type(self), error) from error
+
+
+class RetryConfig(_Configuration):
+    """Retries of one model call. They happen in the ``call`` table and nowhere else."""
+
+    max_attempts: Positive = 4
+    waits_s: tuple[Seconds, ...] = (1.0, 2.0, 4.0)
+    """Waits before the second, third, ... attempt, before jitter; the last one is used for all further ones."""
+    max_wait_s: Seconds = 60.0
+    """The longest wait that a server's Retry-After can ask for."""
+    fallback_models: tuple[str, ...] = ()
+    """Specifications of models to turn to, in order, when the one before gave up."""
+
+
+class ContextConfig(_Configuration):
+    """How the messages are kept inside the model's window."""
+
+    max_context_tokens: Count = 80_000
+    """The window; 0 switches the limit off."""
+    summarize_after_steps: Count = 8
+    """Summarise when there are more exchanges than this; 0 switches summaries off."""
+    keep_recent_steps: Positive = 4
+    """Exchanges that a summary leaves whole."""
+    reserve_tokens: Count = 500
+    """Room kept free for the reply (more, if ``max_output_tokens`` is more)."""
+
+
+class EvaluationConfig(_Configuration):
+    """Whether a final answer is judged."""
+
+    mode: EvaluationMode = EvaluationMode.OFF
+    max_retries: Count = 2
+    confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
+
+
+class BudgetConfig(_Configuration):
+    """Upper bounds on what a run may use; None is without a bound."""
+
+    max_model_calls: Count | None = None
+    max_tool_calls: Count | None = None
+    max_total_tokens: Count | None = None
+    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+
+
+class PromptConfig(_Configuration):
+    """The built-in texts, for other languages and tastes."""
+
+    continuation: str = "Continue from where you left off."
+    nudge: str = "Your reply was empty. Answer the task, or call a tool."
+    closing: str = "The step limit is reached. Say in a few sentences what is done and what is missing. Call no tools."
+    cut_off: str = "Error: your reply was cut off by its length, so this call was not run. Ask again, with shorter arguments."
+    skipped: str = "Skipped: this call was not run, because the run was {reason}."
+    cancelled: str = "Cancelled: the run ended before this call returned."
+    timed_out: str = "Error: the tool did not return within {timeout_s:g} s; it was abandoned."
+    outcome_unknown: str = (
+        "Outcome unknown: the call had begun when the process died. It was not run again. Verify before you rely on it."
+    )
+    rejected: str = "Denied: {actor} rejected this call. {comment}"
+    summary_heading: str = "[Summary of earlier steps]"
+
+
+class AgentConfig(_Configuration):
+    """Everything that one agent is told; see the fields for defaults."""
+
+    system_prompt: str = ""
+    max_steps: Count = 40
+    """Model calls for generation in one attempt at the task; 0 makes no call."""
+    on_limit: OnLimit = OnLimit.CUT
+    max_continuations: Count = 2
+    allowed_tools: tuple[str, ...] | None = None
+    """Names of the tools that may be shown and executed; None allows every registered one."""
+    confirm_mode: ConfirmMode = ConfirmMode.CONFIRM_SENSITIVE
+    parallel_tools: bool = True
+    max_parallel_tools: Positive = 4
+    max_tool_result_chars: Count = 16_000
+    max_identical_calls: Count = 3
+    step_timeout_s: Seconds = 0.0
+    """Time for one model call with its retries; 0 is off."""
+    run_timeout_s: Seconds = 600.0
+    """Time for the whole run; 0 is off."""
+    tool_timeout_s: Seconds = 30.0
+    idle_stream_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    temperature: float | None = None
+    max_output_tokens: Positive | None = None
+    output_type: Literal["text"] | None = None
+    retry: RetryConfig = RetryConfig()
+    context: ContextConfig = ContextConfig()
+    evaluation: EvaluationConfig = EvaluationConfig()
+    budget: BudgetConfig = BudgetConfig()
+    prompts: PromptConfig = PromptConfig()
+
+    @model_validator(mode="after")
+    def _summary_keeps_less_than_it_waits_for(self) -> AgentConfig:
+        after = self.context.summarize_after_steps
+        if 0 < after < self.context.keep_recent_steps:
+            raise ValueError(
+                f"context.keep_recent_steps ({self.context.keep_recent_steps}) is more than "
+                f"context.summarize_after_steps ({after}): a summary would cover nothing"
+            )
+        return self
+
+    def run_settings(self) -> RunSettings:
+        """What the run table's questions ask for."""
+        reserve = max(self.context.reserve_tokens, self.max_output_tokens or 0)
+        window = self.context.max_context_tokens
+        cost = self.budget.max_cost_usd
+        return RunSettings(
+            max_steps=self.max_steps,
+            on_limit=self.on_limit,
+            max_continuations=self.max_continuations,
+            max_identical_calls=self.max_identical_calls,
+            parallel_tools=self.parallel_tools,
+            max_parallel_tools=self.max_parallel_tools,
+            evaluation=self.evaluation.mode,
+            max_evaluation_retries=self.evaluation.max_retries,
+            confidence_threshold=self.evaluation.confidence_threshold,
+            summarize_after_exchanges=self.context.summarize_after_steps,
+            window_tokens=max(window - reserve, 1) if window else 0,
+            max_model_calls=self.budget.max_model_calls,
+            max_tool_calls=self.budget.max_tool_calls,
+            max_total_tokens=self.budget.max_total_tokens,
+            max_cost_microusd=None if cost is None else round(cost * 1_000_000),
+        )
+
+
+def load_config(values: Mapping[str, Any]) -> AgentConfig:
+    """An AgentConfig from plain data (a file's table); raises ConfigurationError that names the key."""
+    return AgentConfig(**values)
+
+
+def configuration_error(model: type[BaseModel], error: ValidationError) -> ConfigurationError:
+    """The first problem of a pydantic error in our words: which key, what is wrong, what is known."""
+    problem = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in problem["loc"]) or model.__name__
+    if problem["type"] == "extra_forbidden":
+        known = ", ".join(sorted(_model_at(model, problem["loc"][:-1]).model_fields))
+        return ConfigurationError(
+            f"unknown configuration key {path!r}", where=model.__name__, cure=f"known keys there: {known}"
+        )
+    return ConfigurationError(
+        f"configuration key {path!r}: {problem['msg']} (given: {_short(problem['input'])})",
+        where=model.__name__,
+        cure=f"see the fields of {model.__name__} for what it may be",
+    )
+
+
+def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
+    for part in path:
+        field = model.model_fields.get(str(part))
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            break
+        model = field.annotation
+    return model
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

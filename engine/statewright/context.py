@@ -1,0 +1,80 @@
+"""Context: the first messages of an attempt, and what is asked for when old exchanges are to be summarised."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from statewright.config import AgentConfig
+from statewright.conversation import Conversation
+from statewright.tools import truncate_result
+from statewright_states.messages import Message
+
+SUMMARY_SYSTEM = (
+    "You summarise the work of an agent for the agent itself. Keep facts, file names, figures, decisions and what is "
+    "still open. Leave out politeness. At most 200 words."
+)
+SUMMARY_CHARS_PER_MESSAGE = 2_000
+
+
+class ContextBuilder:
+    """Builds the first messages: the system prompt, an earlier history, and the task."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        self._config = config
+
+    def build_initial(self, prompt: str, history: Sequence[Message] = ()) -> list[Message]:
+        """System prompt (when there is one), then the history without system messages of its own, then the task."""
+        system = self._config.system_prompt
+        messages = [Message("system", system)] if system else [message for message in history if message.role == "system"]
+        messages += [message for message in history if message.role != "system"]
+        return [*messages, Message("user", prompt)]
+
+
+def messages_from(built: object) -> list[Message]:
+    """Messages from what an ``on_build_context`` callback gave; raises HistoryError or TypeError when they are none."""
+    if not isinstance(built, list | tuple):
+        raise TypeError(f"on_build_context gave {type(built).__name__}, a list of messages is expected")
+    return [_message(shape) for shape in cast("Sequence[object]", built)]
+
+
+def _message(shape: object) -> Message:
+    if isinstance(shape, Message):
+        return shape
+    if isinstance(shape, Mapping):
+        return Message.from_dict(cast("Mapping[str, Any]", shape), where="on_build_context")
+    raise TypeError(f"on_build_context gave a message of type {type(shape).__name__}, a dict is expected")
+
+
+class ContextManager:
+    """Decides what a summary covers and how it is asked for."""
+
+    def __init__(self, config: AgentConfig) -> None:
+        self._config = config
+
+    @property
+    def window_tokens(self) -> int:
+        """What the messages may take up; 0 is without a limit."""
+        return self._config.run_settings().window_tokens
+
+    @property
+    def keep_recent(self) -> int:
+        """Exchanges that are kept whole."""
+        return self._config.context.keep_recent_steps
+
+    def summary_request(self, conversation: Conversation) -> tuple[Message, ...]:
+        """What to send for a summary of the old exchanges; empty when there are none."""
+        old = conversation.old_messages(self.keep_recent)
+        if not old:
+            return ()
+        said = "\n\n".join(_told(message) for message in old)
+        return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{said}"))
+
+    def summary_message(self, text: str) -> Message:
+        """The message that stands for the old exchanges."""
+        return Message("assistant", f"{self._config.prompts.summary_heading}\n{text}")
+
+
+def _told(message: Message) -> str:
+    calls = "".join(f"\n[called {call.name}({call.arguments})]" for call in message.tool_calls)
+    return truncate_result(f"{message.role}: {message.content or ''}{calls}", SUMMARY_CHARS_PER_MESSAGE)

@@ -1,0 +1,121 @@
+"""What a run is given at its start, as its header pins it: configuration, task, history, tools, model.
+
+Replay and resume read these back from the journal, so that a run means the same wherever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from statewright.config import AgentConfig
+from statewright.journal.entry import TABLES, Header, decode, encode
+from statewright.journal.recorder import Payloads
+from statewright.tools import Tool
+from statewright_states.effects import ToolEffect, needs_person
+from statewright_states.errors import JournalDamaged
+from statewright_states.messages import Message, ToolSchema
+from statewright_states.tool.vocabulary import ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCard:
+    """What a run knows about a tool without having its function."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    effect: ToolEffect
+    sensitive: bool
+    parallel: bool
+    timeout_s: float | None
+
+    @classmethod
+    def of(cls, tool: Tool) -> ToolCard:
+        """The card of a declared tool."""
+        parameters = decode(tool.schema.parameters_json)
+        return cls(tool.name, tool.description, parameters, tool.effect, tool.sensitive, tool.parallel, tool.timeout_s)
+
+    def schema(self) -> ToolSchema:
+        """What the model is told."""
+        return ToolSchema(self.name, self.description, encode(self.parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class RunInputs:
+    """Everything that a run is given. ``cards`` holds the tools that it may use, by name."""
+
+    run_id: str
+    model: str
+    config: AgentConfig
+    task: str
+    history: tuple[Message, ...]
+    cards: Mapping[str, ToolCard]
+    stream: bool = False
+    session: str | None = None
+
+    def request(self, tool: str, call_id: str, name: str, arguments: str) -> ToolRequest:
+        """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
+        card = self.cards.get(name)
+        if card is None:
+            return ToolRequest(tool, call_id, name, arguments, ToolEffect.UNDECLARED, person=False, parallel=True)
+        person = needs_person(self.config.confirm_mode, card.sensitive)
+        return ToolRequest(tool, call_id, name, arguments, card.effect, person, card.parallel)
+
+    def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
+        """The run's header; what it refers to is put among the payloads."""
+        return Header(
+            run_id=self.run_id,
+            at_us=at_us,
+            engine=engine,
+            model=self.model,
+            machines={name: payloads.put(table.canonical) for name, table in TABLES.items()},
+            config=payloads.put(encode(self.config.model_dump(mode="json"))),
+            task=payloads.put(encode(self.task)),
+            history=payloads.put(encode([message.to_dict() for message in self.history])),
+            tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
+            policy={"confirm_mode": self.config.confirm_mode.value},
+            stream=self.stream,
+            session=self.session,
+        )
+
+
+def cards_of(tools: Sequence[Tool]) -> dict[str, ToolCard]:
+    """The cards of these tools, by name."""
+    return {tool.name: ToolCard.of(tool) for tool in tools}
+
+
+def _card(shape: Mapping[str, Any]) -> ToolCard:
+    fields: dict[str, Any] = {**shape, "effect": ToolEffect(shape["effect"])}
+    return ToolCard(**fields)
+
+
+def header_references(header: Mapping[str, Any]) -> list[str]:
+    """The payloads that ``inputs_from`` needs."""
+    return [str(header[name]) for name in ("config", "task", "history", "tools")]
+
+
+def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInputs:
+    """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
+    try:
+        tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
+        cards = [_card(shape) for shape in tools]
+        history: list[dict[str, Any]] = decode(blobs[header["history"]])
+        return RunInputs(
+            run_id=header["run_id"],
+            model=header["model"],
+            config=AgentConfig(**decode(blobs[header["config"]])),
+            task=decode(blobs[header["task"]]),
+            history=tuple(Message.from_dict(shape) for shape in history),
+            cards={card.name: card for card in cards},
+            stream=bool(header["stream"]),
+            session=header["session"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise JournalDamaged(
+            f"the header's inputs cannot be read: {type(error).__name__}: {error}",
+            where="entry 0",
+            cure="verify the journal",
+            seq=0,
+        ) from error

@@ -1,0 +1,8 @@
+"""The record of runs: the stores behind the ``Journal`` port."""
+
+from __future__ import annotations
+
+from statewright.journal.memory import MemoryJournal
+from statewright.journal.sqlite import Durability, SQLiteJournal
+
+__all__ = ["Durability", "MemoryJournal", "SQLiteJournal"]

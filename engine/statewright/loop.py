@@ -1,0 +1,378 @@
+"""AgentLoop: the face of the engine. Give it a model, tools and a configuration; ask it to run a task."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from typing import Any, TypeVar
+
+from statewright import assemble, prompts
+from statewright.approvals import MEANINGS, ApprovalDecision, Approver
+from statewright.config import AgentConfig
+from statewright.course import Course, pending_approvals
+from statewright.inputs import RunInputs, cards_of
+from statewright.journal import MemoryJournal
+from statewright.journal.entry import TABLES, decode, encode
+from statewright.journal.recorder import Payloads, Recorder
+from statewright.lanes import Lanes
+from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
+from statewright.perform.ports import BuildContext, Equipment, ToolCheck
+from statewright.pump import Pump
+from statewright.replay import Replayed, replay
+from statewright.shutdown import GracefulShutdown
+from statewright.state import AgentState
+from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright_states.errors import CallerError, ConfigurationError, RunNotFound, StatewrightError
+from statewright_states.messages import Message, StreamChunk
+from statewright_states.ports import Clock, Journal, Lease, Provider
+from statewright_states.row import Event
+from statewright_states.run.vocabulary import OutcomeStated, RunAdmitted
+from statewright_states.tool.vocabulary import ToolResumed
+from statewright_states.vocabulary import Resumed
+
+T = TypeVar("T")
+ErrorCallback = Callable[[Exception, str], None]
+History = Sequence[Mapping[str, Any] | Message]
+EMPTY_HISTORY: History = ()
+NO_TOOLS: tuple[Tool, ...] = ()
+
+
+class AgentLoop:
+    """An agent: a model, its tools, its configuration, and the journal that its runs are recorded in.
+
+    One loop may run any number of tasks at the same time. Without a journal, runs are recorded in memory.
+    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits.
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = NO_TOOLS,
+        config: AgentConfig | None = None,
+        *,
+        journal: Journal | None = None,
+        shutdown: GracefulShutdown | None = None,
+        clock: Clock | None = None,
+        approver: Approver | None = None,
+        on_build_context: BuildContext | None = None,
+        on_tool_check: ToolCheck | None = None,
+        on_error: ErrorCallback | None = None,
+        on_event: EventCallback | None = None,
+    ) -> None:
+        """Raises ConfigurationError, for example for an allowed tool that does not exist."""
+        self.provider = provider
+        self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
+        self.config = config or AgentConfig()
+        self.tools.schemas(self.config.allowed_tools)
+        self.journal: Journal = journal or MemoryJournal()
+        self._providers = assemble.with_fallbacks(provider, self.config)
+        self._shutdown = shutdown
+        self._clock = clock or assemble.clock()
+        self._names = assemble.names(self._clock)
+        self._chance = assemble.chance()
+        self._lanes = Lanes()
+        self._execution = ExecutionEngine()
+        self._approver = approver
+        self._on_build_context = on_build_context
+        self._on_tool_check = on_tool_check
+        self._on_error = on_error
+        self._on_event = on_event
+        self._live: dict[str, Pump] = {}
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        prompt: str,
+        history: History = EMPTY_HISTORY,
+        *,
+        stream: bool = False,
+        on_stream_chunk: ChunkCallback | None = None,
+        run_id: str | None = None,
+        session: str | None = None,
+    ) -> AgentState:
+        """Run a task to its end, or until only a person can carry it on (``state.waiting``).
+
+        ``history`` holds earlier messages in the chat shape. Raises CallerError for bad input and JournalError when
+        the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
+        """
+        inputs = self._inputs(prompt, history, stream=stream, run_id=run_id, session=session)
+        return await self._reported(self._start(inputs, on_stream_chunk, None), "run")
+
+    async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
+        """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
+
+        What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
+        again, any other becomes a question to a person. Raises RunNotFound, JournalBusy, JournalDamaged.
+        """
+        return await self._reported(self._take_up(run_id, on_stream_chunk, None), "resume")
+
+    async def stream(
+        self, prompt: str, history: History = EMPTY_HISTORY, *, run_id: str | None = None, session: str | None = None
+    ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
+        """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
+
+        Closing the iterator early cancels the run's task; the run can be resumed.
+        """
+        queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
+        inputs = self._inputs(prompt, history, stream=True, run_id=run_id, session=session)
+        task = asyncio.create_task(self._start(inputs, queue.put_nowait, queue.put_nowait))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (happened := await queue.get()) is not None:
+                yield happened
+            yield await task
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError, StatewrightError):
+                await task
+
+    def run_sync(
+        self,
+        prompt: str,
+        history: History = EMPTY_HISTORY,
+        *,
+        stream: bool = False,
+        on_stream_chunk: ChunkCallback | None = None,
+        run_id: str | None = None,
+        session: str | None = None,
+    ) -> AgentState:
+        """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own)."""
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
+        return _run_sync(work)
+
+    async def decide(
+        self,
+        run_id: str,
+        call_id: str,
+        approve: bool,
+        *,
+        actor: str,
+        meaning: str | None = None,
+        comment: str = "",
+        ends_run: bool = False,
+    ) -> None:
+        """Decide about a tool call that waits for a person, from any process.
+
+        ``call_id`` is the model's id of the call, or its name in the journal (``tool-3.1``). The decision is bound to
+        exactly what the call is now. A run that is live in this loop goes on at once; any other takes the decision
+        when it is resumed. Raises CallerError when no such question is open.
+        """
+        decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
+        _check_decision(decision)
+        live = self._live.get(run_id)
+        course = live.course if live is not None else (await replay(self.journal, run_id)).course
+        pending = next((open_ for open_ in pending_approvals(course) if call_id in (open_.tool, open_.call_id)), None)
+        if pending is None:
+            raise CallerError(
+                f"no question about the call {call_id!r} is open",
+                where=f"run {run_id}",
+                cure="`statewright show` lists the open ones",
+            )
+        posted = {"tool": pending.tool, "digest": pending.digest, "outcome_lost": pending.outcome_lost}
+        shape = posted | {name: getattr(decision, name) for name in decision.__slots__}
+        if live is not None:
+            _hand_in(live, shape)
+        else:
+            await self.journal.post(run_id, encode(shape))
+
+    async def stop(self, run_id: str) -> None:
+        """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
+        self._pump(run_id).stop()
+
+    async def cancel(self, run_id: str) -> None:
+        """End a live run of this loop at once. Raises RunNotFound."""
+        self._pump(run_id).cancel()
+
+    async def aclose(self) -> None:
+        """Release the models' connections and the journal."""
+        for provider in self._providers:
+            await provider.aclose()
+        await self.journal.aclose()
+
+    async def __aenter__(self) -> AgentLoop:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _pump(self, run_id: str) -> Pump:
+        pump = self._live.get(run_id)
+        if pump is None:
+            raise RunNotFound(f"no run {run_id!r} is live in this loop", cure="a run that is not live needs no stop")
+        return pump
+
+    def _inputs(self, prompt: str, history: History, *, stream: bool, run_id: str | None, session: str | None) -> RunInputs:
+        if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            raise ConfigurationError(
+                f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
+            )
+        allowed = self.config.allowed_tools
+        tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
+        return RunInputs(
+            run_id=run_id or self._names.run_id(),
+            model=self.provider.model,
+            config=self.config,
+            task=prompt,
+            history=tuple(item if isinstance(item, Message) else Message.from_dict(item) for item in history),
+            cards=cards_of(tools),
+            stream=stream,
+            session=session,
+        )
+
+    async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:
+        """Tell ``on_error`` of an exception on its way out."""
+        try:
+            return await work
+        except Exception as error:
+            if self._on_error is not None:
+                with suppress(Exception):
+                    self._on_error(error, where)
+            raise
+
+    async def _start(
+        self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
+    ) -> AgentState:
+        payloads = Payloads()
+        recorder = Recorder(self.journal, inputs.run_id, payloads)
+        at_us = self._clock.now_us()
+        header = inputs.header(at_us, assemble.engine_version(), payloads)
+        lease = await recorder.create(header.encode())
+        course = Course(inputs, payloads)
+        pump = self._pump_for(course, recorder, lease, on_chunk, on_entry)
+        pump.started_at_us = pump.last_at_us = at_us
+        pump.deliver("run", "run", RunAdmitted(inputs.config.run_settings(), header.task))
+        return await self._drive(pump, lease)
+
+    async def _take_up(
+        self, run_id: str, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
+    ) -> AgentState:
+        recorded = await replay(self.journal, run_id)
+        if recorded.ended:
+            return recorded.state()
+        lease = await self.journal.acquire(run_id)
+        try:
+            recorded = await replay(self.journal, run_id)
+            recorder = Recorder(self.journal, run_id, recorded.course.payloads)
+            recorder.take_up(recorded.head)
+            pump = self._pump_for(recorded.course, recorder, lease, on_chunk, on_entry)
+            pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
+            self._wake(pump, recorded, lease.epoch)
+            for message in await self.journal.posted(run_id):
+                _hand_in(pump, decode(message.data), message.id)
+        except BaseException:
+            await self.journal.release(lease)
+            raise
+        return await self._drive(pump, lease)
+
+    def _pump_for(
+        self,
+        course: Course,
+        recorder: Recorder,
+        lease: Lease,
+        on_chunk: ChunkCallback | None,
+        on_entry: Callable[[RunEvent], Any] | None,
+    ) -> Pump:
+        equipment = Equipment(
+            providers=self._providers,
+            registry=self.tools,
+            execution=self._execution,
+            clock=self._clock,
+            chance=self._chance,
+            lanes=self._lanes,
+            observers=Observers(self._on_event, on_chunk, on_entry),
+            approver=self._approver,
+            on_build_context=self._on_build_context,
+            on_tool_check=self._on_tool_check,
+        )
+        return Pump(course, recorder, self.journal, lease, equipment)
+
+    def _wake(self, pump: Pump, recorded: Replayed, epoch: int) -> None:
+        """Deliver to every instance that has not ended that its process is a new one; the rows say what follows."""
+        course = recorded.course
+        if recorded.entries == 1:
+            pump.deliver("run", "run", RunAdmitted(course.inputs.config.run_settings(), recorded.task))
+            return
+        lost = course.inputs.config.prompts.outcome_unknown
+        for instance, subject in list(course.live.items()):
+            event: Event = Resumed(epoch)
+            if subject.table is TABLES["tool"]:
+                message = prompts.tool_message(subject.facts.call_id, lost)
+                event = ToolResumed(epoch, course.payloads.put_message(message))
+            pump.deliver(subject.table.name, instance, event)
+
+    async def _drive(self, pump: Pump, lease: Lease) -> AgentState:
+        run_id = lease.run_id
+        self._live[run_id] = pump
+        try:
+            with _stopped_by(self._shutdown, pump) if self._shutdown is not None else nullcontext():
+                await pump.run()
+        finally:
+            del self._live[run_id]
+            await pump.observers.aclose()
+            await self.journal.release(lease)
+        return pump.state()
+
+
+@contextmanager
+def _stopped_by(shutdown: GracefulShutdown, pump: Pump) -> Generator[None]:
+    """Pass a stop on to the pump, from whatever thread or signal handler it comes."""
+    loop = asyncio.get_running_loop()
+
+    def pass_on() -> None:
+        loop.call_soon_threadsafe(pump.stop)
+
+    with shutdown:
+        forget = shutdown.listen(pass_on)
+        try:
+            yield
+        finally:
+            forget()
+
+
+def _run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end: with a loop of its own, on a thread when this one runs a loop already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def on_thread() -> None:
+        try:
+            outcome.append(asyncio.run(work))
+        except BaseException as error:  # handed to the caller, below
+            failure.append(error)
+
+    thread = threading.Thread(target=on_thread, name="statewright run_sync")
+    thread.start()
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def _check_decision(decision: ApprovalDecision) -> None:
+    if not decision.actor.strip():
+        raise CallerError("a decision needs an actor", where="actor", cure="name the person who decides")
+    if decision.meaning not in MEANINGS:
+        raise CallerError(
+            f"a decision cannot mean {decision.meaning!r}", where="meaning", cure=f"use one of: {', '.join(MEANINGS)}"
+        )
+
+
+def _hand_in(pump: Pump, shape: Mapping[str, Any], posted: int | None = None) -> None:
+    """Deliver a recorded decision to the machine that waits for it."""
+    decision = ApprovalDecision(shape["approve"], shape["actor"], shape["meaning"], shape["comment"], shape["ends_run"])
+    tool: str = shape["tool"]
+    if shape["outcome_lost"]:
+        stated = OutcomeStated(tool, decision.approve, decision.actor, decision.comment)
+        pump.deliver("run", "run", stated, posted=posted)
+        return
+    given = pump.performer.tools.decided(tool, shape["digest"], decision)
+    pump.deliver("tool", tool, given, posted=posted)

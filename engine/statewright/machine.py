@@ -1,0 +1,155 @@
+"""Declared machines, run by the library ``transitions``. The only module that imports it, and that sets a state.
+
+One ``transitions.Machine`` per table, shared by all runs. The models (``Subject``) are slotted and are not registered
+with it: ``add_model`` would put a bound method per event on each one (16 KB) and search a list each time. Events are
+fired with ``machine.events[name].trigger(subject, offer)``.
+
+Known hazards of the library and how they are shut out here: guards evaluated in order (the table proves that exactly
+one row admits each combination, so the order decides nothing); an exception in a callback after the change leaves the
+change standing (there are no callbacks; what a row commands is computed while its guard is checked, before anything
+changes); direct assignment of the state (``Subject.state`` refuses it); ``queued=True`` (not used); AsyncMachine (not
+used: it cancels running triggers); names that collide with model methods (models have none).
+"""
+
+from __future__ import annotations
+
+import logging
+from enum import StrEnum
+from functools import cache
+from typing import Any, Generic, NoReturn, TypeVar, cast
+
+from transitions import EventData, Machine, Transition
+
+from statewright_states.errors import StatusAssignmentError
+from statewright_states.question import Answer
+from statewright_states.row import Event, Row
+from statewright_states.table import Ignored, Refused, Table, Taken, answer
+
+logging.getLogger("transitions").setLevel(logging.WARNING)
+
+F = TypeVar("F")
+Decision = Taken[Any] | Ignored | Refused
+
+
+class Subject(Generic[F]):
+    """One machine's instance: its name, its state and its facts. Both change by ``DeclaredMachine.apply`` alone."""
+
+    __slots__ = ("_facts", "_state", "instance", "table")
+
+    def __init__(self, table: Table[F], instance: str) -> None:
+        self.table = table
+        self.instance = instance
+        self._state: StrEnum = table.initial
+        self._facts: F = table.new_facts()
+
+    @property
+    def state(self) -> StrEnum:
+        return self._state
+
+    @state.setter
+    def state(self, value: object) -> NoReturn:
+        raise StatusAssignmentError(
+            f"the state of {self.instance!r} was assigned directly ({self._state} -> {value})",
+            where=f"table {self.table.name}, {self.instance} in {self._state}",
+            cure="send it an event: rows of the table alone change a state (rule: status-changes-by-rows)",
+        )
+
+    @property
+    def facts(self) -> F:
+        return self._facts
+
+    @facts.setter
+    def facts(self, value: object) -> NoReturn:
+        raise StatusAssignmentError(
+            f"the facts of {self.instance!r} were assigned directly",
+            where=f"table {self.table.name}, {self.instance} in {self._state}",
+            cure="send it an event: the table's fold alone changes facts (rule: data-changes-by-fold)",
+        )
+
+    @property
+    def ended(self) -> bool:
+        """Whether the state is final."""
+        return self._state in self.table.final
+
+
+class _Offer:
+    """An event on its way through ``transitions``, with the answers to all questions of its cell."""
+
+    __slots__ = ("answers", "event", "taken")
+
+    def __init__(self, event: Event, answers: dict[str, Answer]) -> None:
+        self.event = event
+        self.answers = answers
+        self.taken: Taken[Any] | None = None
+
+
+class _RowTransition(Transition):
+    """A transition that carries its row; its only condition is the row's guard."""
+
+    def __init__(self, *args: Any, row: Row, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.row = row
+
+    def execute(self, event_data: EventData) -> bool:
+        # The guard comes first: the library's own order calls preparation callbacks per candidate, and we have none.
+        (offer,) = cast("tuple[_Offer]", event_data.args)
+        return self.row.admits(offer.answers) and super().execute(event_data)
+
+    def _eval_conditions(self, event_data: EventData) -> bool:
+        (offer,) = cast("tuple[_Offer]", event_data.args)
+        subject = cast("Subject[Any]", event_data.model)
+        offer.taken = subject.table.take(self.row, subject.state, subject.facts, offer.event, offer.answers)
+        return True
+
+
+class _TableMachine(Machine):
+    """The library's machine, writing the state where only this module may."""
+
+    transition_cls = _RowTransition
+
+    def set_state(self, state: Any, model: Any = None) -> None:
+        model._state = self.get_state(state).value
+
+
+class DeclaredMachine(Generic[F]):
+    """A table, executed."""
+
+    def __init__(self, table: Table[F]) -> None:
+        self.table = table
+        self._machine = _TableMachine(
+            model=None,
+            states=list(table.states),
+            initial=table.initial,
+            auto_transitions=False,
+            send_event=True,
+            name=table.name,
+        )
+        for row in table.rows:
+            for source in row.sources:
+                target = row.to if isinstance(row.to, StrEnum) else None
+                self._machine.add_transition(row.event.__name__, source, target, row=row)
+
+    def new(self, instance: str) -> Subject[F]:
+        """A fresh instance in the initial state."""
+        return Subject(self.table, instance)
+
+    def apply(self, subject: Subject[F], event: Event) -> Decision:
+        """Fire the event at the instance. Total: Taken, Ignored or Refused; an exception leaves nothing changed."""
+        cell = self.table.cell(subject.state, event)
+        answers = answer(cell, subject.facts, event)
+        for ignore in cell.ignores:
+            if ignore.admits(answers):
+                return Ignored(ignore, answers)
+        offer = _Offer(event, answers)
+        if cell.rows:
+            self._machine.events[type(event).__name__].trigger(subject, offer)
+        if offer.taken is None:
+            return Refused(self.table.why_refused(subject.state, event), answers)
+        subject._facts = offer.taken.facts  # pyright: ignore[reportPrivateUsage] - this module, and no other
+        return offer.taken
+
+
+@cache
+def machine_for(table: Table[Any]) -> DeclaredMachine[Any]:
+    """The one machine of this table, shared by every run of the process."""
+    return DeclaredMachine(table)

@@ -1,0 +1,208 @@
+"""Model requests: put one attempt on the wire, watch it, and report how it went. Waits and deadlines of calls."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import cast
+
+from statewright.context import ContextManager
+from statewright.course import Course
+from statewright.evaluate import SelfEvaluator
+from statewright.perform.ports import Deliver, Equipment
+from statewright.perform.tasks import TaskOwner
+from statewright_states.call.vocabulary import (
+    AbortRequest,
+    AttemptFailed,
+    AttemptReplied,
+    BackOff,
+    BackoffElapsed,
+    CallFacts,
+    ReplyBegan,
+    SendRequest,
+    StepDeadline,
+    WatchStepDeadline,
+)
+from statewright_states.errors import Fault, ProviderError
+from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
+from statewright_states.ports import ModelRequest, Provider, Timer
+from statewright_states.row import Event
+from statewright_states.vocabulary import Purpose
+
+JITTER = 0.25
+"""Waits are drawn from this share around the configured one, so that many runs do not come back at the same moment."""
+
+
+class ModelCalls:
+    """Carries out the commands of call machines."""
+
+    def __init__(self, course: Course, equipment: Equipment, tasks: TaskOwner, deliver: Deliver) -> None:
+        self._course = course
+        self._equipment = equipment
+        self._tasks = tasks
+        self._deliver = deliver
+        self._context = ContextManager(course.inputs.config)
+        self._schemas = tuple(card.schema() for card in course.inputs.cards.values())
+        self._deadlines: dict[str, Timer] = {}
+        self._waits: dict[str, Timer] = {}
+
+    @property
+    def idle(self) -> bool:
+        """Whether no wait before an attempt is under way."""
+        return not self._waits
+
+    # -- commands ----------------------------------------------------------------------------------------------------
+
+    def watch(self, cause: str, command: WatchStepDeadline) -> None:
+        """Start the step timer, if there is one."""
+        timeout_s = self._course.inputs.config.step_timeout_s
+        if timeout_s:
+            fire = partial(self._deliver, "call", command.call, StepDeadline(), cause)
+            self._deadlines[command.call] = self._equipment.clock.call_later(timeout_s, fire)
+
+    def send(self, cause: str, command: SendRequest) -> None:
+        """Put one attempt on the wire."""
+        facts: CallFacts = self._course.subjects[command.call].facts
+        request = self._request(facts.purpose)
+        if command.restart:
+            self._equipment.observers.chunk(StreamChunk("restart", ""))
+        provider = self._equipment.providers[command.model_index]
+        self._tasks.start(command.call, self._attempt(cause, command, provider, request))
+
+    def back_off(self, cause: str, command: BackOff) -> None:
+        """Wait before the next attempt."""
+
+        def elapsed() -> None:
+            self._waits.pop(command.call, None)
+            self._deliver("call", command.call, BackoffElapsed(command.send), cause)
+
+        self._waits[command.call] = self._equipment.clock.call_later(self._wait_s(command), elapsed)
+
+    def abort(self, cause: str, command: AbortRequest) -> None:
+        """Give the request up."""
+        self._tasks.cancel(command.call)
+
+    def ended(self, call: str) -> None:
+        """The call has ended: its timers have nothing to say any more."""
+        for timers in (self._deadlines, self._waits):
+            timer = timers.pop(call, None)
+            if timer is not None:
+                timer.cancel()
+
+    def aclose(self) -> None:
+        """Call all timers off."""
+        for call in {*self._deadlines, *self._waits}:
+            self.ended(call)
+
+    def _wait_s(self, command: BackOff) -> float:
+        retry = self._course.inputs.config.retry
+        jitter = 1 + JITTER * (2 * self._equipment.chance.jitter() - 1)
+        if command.retry_after_s is not None:
+            return min(command.retry_after_s * max(jitter, 1.0), retry.max_wait_s)
+        if not retry.waits_s:
+            return 0.0
+        return min(retry.waits_s[min(command.attempt, len(retry.waits_s)) - 1] * jitter, retry.max_wait_s)
+
+    # -- one attempt -------------------------------------------------------------------------------------------------
+
+    def _request(self, purpose: Purpose) -> ModelRequest:
+        course, config = self._course, self._course.inputs.config
+        match purpose:
+            case Purpose.SUMMARY:
+                messages = self._context.summary_request(course.conversation)
+            case Purpose.EVALUATION:
+                actions = course.projection.actions
+                messages = SelfEvaluator().request(course.inputs.task, course.conversation.output, actions)
+            case _:
+                messages = tuple(course.conversation.messages)
+        talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        return ModelRequest(
+            messages=messages,
+            tools=self._schemas if purpose is Purpose.GENERATION else (),
+            stream=course.inputs.stream and talking,
+            temperature=config.temperature,
+            max_output_tokens=config.max_output_tokens if talking else None,
+            idle_timeout_s=config.idle_stream_timeout_s,
+        )
+
+    async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
+        observer = _Watch(self._deliver, self._equipment, command, cause)
+        if not request.messages:
+            event: Event = _failed(command, Fault.REJECTED, "NothingToSummarise", "there are no old exchanges", False)
+        else:
+            event = await self._outcome(command, provider, request, observer)
+        self._deliver("call", command.call, event, cause)
+
+    async def _outcome(self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch) -> Event:
+        try:
+            response = cast("object", await provider.complete(request, observer))
+        except ProviderError as error:
+            return AttemptFailed(
+                command.send,
+                error.fault,
+                type(error).__name__,
+                str(error),
+                error.status_code,
+                error.retry_after_s,
+                observer.shown,
+            )
+        except Exception as error:  # a provider that breaks its contract is a provider that failed, not an engine that did
+            return _failed(command, Fault.REJECTED, type(error).__name__, str(error), observer.shown)
+        if not isinstance(response, LLMResponse):  # whoever wrote the provider may have got it wrong
+            what = f"{provider.model} gave {type(response).__name__}, an LLMResponse is expected"
+            return _failed(command, Fault.REJECTED, "MalformedReply", what, observer.shown)
+        observer.began()
+        return self._replied(command, response)
+
+    def _replied(self, command: SendRequest, response: LLMResponse) -> AttemptReplied:
+        payloads = self._course.payloads
+        calls = _with_own_ids(response.tool_calls, command.call)
+        usage = response.usage or Usage()
+        return AttemptReplied(
+            send=command.send,
+            message=payloads.put_message(Message("assistant", response.content, calls)),
+            raw=payloads.put(response.raw) if response.raw else None,
+            model=response.model,
+            finish=response.finish_reason,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_input_tokens=usage.cached_input_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost_microusd=0,
+        )
+
+
+class _Watch:
+    """Watches one attempt for the machine and for observers."""
+
+    def __init__(self, deliver: Deliver, equipment: Equipment, command: SendRequest, cause: str) -> None:
+        self._deliver = deliver
+        self._observers = equipment.observers
+        self._command = command
+        self._cause = cause
+        self._begun = False
+        self.shown = False
+
+    def began(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._deliver("call", self._command.call, ReplyBegan(self._command.send), self._cause)
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        self.began()
+        self.shown = True
+        self._observers.chunk(chunk)
+
+
+def _failed(command: SendRequest, fault: Fault, error: str, message: str, shown: bool) -> AttemptFailed:
+    return AttemptFailed(command.send, fault, error, message, shown=shown)
+
+
+def _with_own_ids(calls: tuple[ToolCall, ...], call: str) -> tuple[ToolCall, ...]:
+    """The calls with ids that are present and differ; results are matched to calls by them."""
+    seen: set[str] = set()
+    named: list[ToolCall] = []
+    for at, asked in enumerate(calls):
+        identity = asked.id if asked.id and asked.id not in seen else f"{call}-{at + 1}"
+        seen.add(identity)
+        named.append(asked if identity == asked.id else ToolCall(identity, asked.name, asked.arguments))
+    return tuple(named)

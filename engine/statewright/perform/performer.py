@@ -1,0 +1,162 @@
+"""The performer: which part carries out which command, and the effects of the run itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from statewright.context import ContextBuilder, messages_from
+from statewright.course import Course
+from statewright.evaluate import SelfEvaluator
+from statewright.perform.model_calls import ModelCalls
+from statewright.perform.ports import Deliver, Equipment
+from statewright.perform.tasks import TaskOwner
+from statewright.perform.tool_runs import ToolRuns
+from statewright_states.call.vocabulary import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.messages import Message
+from statewright_states.ports import Timer
+from statewright_states.row import Command, Event
+from statewright_states.run.vocabulary import (
+    AskOutcome,
+    BuildContext,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    FinishRun,
+    JoinLane,
+    LaneGranted,
+    RunDeadline,
+    WatchRunDeadline,
+)
+from statewright_states.tool.vocabulary import AbandonTool, AskPerson, AssessTool, StartTool
+
+Handler = Callable[[str, Any], None]
+
+
+class Performer:
+    """Carries out effects. Everything it does comes back as an event; nothing it does can raise into the pump."""
+
+    def __init__(self, course: Course, equipment: Equipment, deliver: Deliver, on_done: Callable[[], None]) -> None:
+        """``on_done`` is called whenever a task has ended, also one that led to no event."""
+        self._course = course
+        self._equipment = equipment
+        self._deliver = deliver
+        self._tasks = TaskOwner(self._defect, on_done)
+        self.calls = ModelCalls(course, equipment, self._tasks, deliver)
+        self.tools = ToolRuns(course, equipment, self._tasks, deliver)
+        self._deadline: Timer | None = None
+        self._lane: str | None = None
+        self._handlers: Mapping[type[Command], Handler] = {
+            WatchStepDeadline: self.calls.watch,
+            SendRequest: self.calls.send,
+            BackOff: self.calls.back_off,
+            AbortRequest: self.calls.abort,
+            AssessTool: self.tools.assess,
+            AskPerson: self.tools.ask,
+            StartTool: self.tools.start,
+            AbandonTool: self.tools.abandon,
+            AskOutcome: self.tools.ask_outcome,
+            JoinLane: self._join_lane,
+            WatchRunDeadline: self._watch_deadline,
+            BuildContext: self._build_context,
+            FinishRun: self._finish,
+        }
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way that could lead to an event (the run's own deadline aside)."""
+        return self._tasks.idle and self.calls.idle
+
+    def now(self, command: Command) -> tuple[str, str, Event] | None:
+        """The outcome of a command that needs no record before it and no waiting; None for every other.
+
+        Assessing a call, building the standard context and entering no lane change nothing outside, so doing them
+        again after a crash is harmless; doing them at once saves each step a round through the journal.
+        """
+        match command:
+            case AssessTool():
+                assessed = self.tools.assess_now(command)
+                return ("tool", command.tool, assessed) if assessed is not None else None
+            case JoinLane() if self._course.inputs.session is None:
+                return "run", "run", LaneGranted()
+            case BuildContext() if self._equipment.on_build_context is None:
+                return "run", "run", self._context_built(command)
+            case _:
+                return None
+
+    def perform(self, cause: str, command: Command) -> None:
+        """Carry out a command whose entry is on record."""
+        try:
+            self._handlers[type(command)](cause, command)
+        except Exception as error:
+            self._defect(f"{type(error).__name__} in {type(command).__name__}: {error}")
+
+    def ended(self, instance: str) -> None:
+        """An instance has ended: its timers are called off."""
+        self.calls.ended(instance)
+        self.tools.ended(instance)
+
+    async def aclose(self) -> None:
+        """Give up what is under way, wait until it has ended, and leave the lane."""
+        self.calls.aclose()
+        self.tools.aclose()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        await self._tasks.aclose()
+        if self._lane is not None:
+            self._equipment.lanes.leave(self._lane)
+            self._lane = None
+
+    def _defect(self, error: str) -> None:
+        self._deliver("run", "run", EngineFailed(error), None)
+
+    # -- the run's own effects ---------------------------------------------------------------------------------------
+
+    def _join_lane(self, cause: str, command: JoinLane) -> None:
+        self._tasks.start("joining the lane", self._joined(cause, self._course.inputs.session or ""))
+
+    async def _joined(self, cause: str, session: str) -> None:
+        await self._equipment.lanes.join(session)
+        self._lane = session
+        self._deliver("run", "run", LaneGranted(), cause)
+
+    def _watch_deadline(self, cause: str, command: WatchRunDeadline) -> None:
+        timeout_s = self._course.inputs.config.run_timeout_s
+        if timeout_s:
+            self._deadline = self._equipment.clock.call_later(
+                timeout_s, lambda: self._deliver("run", "run", RunDeadline(), cause)
+            )
+
+    def _build_context(self, cause: str, command: BuildContext) -> None:
+        self._tasks.start("building the context", self._built(cause, command))
+
+    async def _built(self, cause: str, command: BuildContext) -> None:
+        build = self._equipment.on_build_context
+        assert build is not None, "now() builds the standard context"
+        event: Event
+        try:
+            built = build(self._task(command), [message.to_dict() for message in self._course.inputs.history])
+            messages = messages_from(await built if inspect.isawaitable(built) else built)
+            event = self._event(command, messages)
+        except Exception as error:  # the caller's callback: whatever it raises ends the run visibly
+            event = ContextFailed(f"on_build_context: {type(error).__name__}: {error}")
+        self._deliver("run", "run", event, cause)
+
+    def _context_built(self, command: BuildContext) -> ContextBuilt:
+        inputs = self._course.inputs
+        history = inputs.history if command.attempt == 1 else tuple(m for m in inputs.history if m.role == "system")
+        return self._event(command, ContextBuilder(inputs.config).build_initial(self._task(command), history))
+
+    def _task(self, command: BuildContext) -> str:
+        """The task, or for a later attempt the task with what the judge found."""
+        judgement = self._course.projection.judgement
+        task = self._course.inputs.task
+        return task if command.attempt == 1 or judgement is None else SelfEvaluator().correction(task, judgement)
+
+    def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
+        digests = tuple(self._course.payloads.put_message(message) for message in messages)
+        return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(messages))
+
+    def _finish(self, cause: str, command: FinishRun) -> None:
+        """The pump writes the last entry; nothing is left to be done here."""

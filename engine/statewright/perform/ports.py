@@ -1,0 +1,40 @@
+"""What the parts of ``perform`` share: what a run is performed with, and how results are handed back."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from statewright.approvals import Approver
+from statewright.lanes import Lanes
+from statewright.observers import Observers
+from statewright.tools import ExecutionEngine, ToolRegistry
+from statewright_states.ports import Chance, Clock, Provider
+from statewright_states.row import Event
+
+BuildContext = Callable[[str, list[dict[str, Any]]], Any | Awaitable[Any]]
+ToolCheck = Callable[[str, Any, Any], Any | Awaitable[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """Everything that a run is performed with: models, tools, time, chance, people, and whoever watches."""
+
+    providers: Sequence[Provider]
+    """The configured model first, then the fallbacks."""
+    registry: ToolRegistry
+    execution: ExecutionEngine
+    clock: Clock
+    chance: Chance
+    lanes: Lanes
+    observers: Observers
+    approver: Approver | None = None
+    on_build_context: BuildContext | None = None
+    on_tool_check: ToolCheck | None = None
+
+
+class Deliver(Protocol):
+    """Hands an event to the pump."""
+
+    def __call__(self, machine: str, instance: str, event: Event, cause: str | None) -> None: ...

@@ -1,0 +1,54 @@
+"""Tasks with an owner: whoever starts a task awaits it, and an unexpected exception in one is reported, never lost."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+CLOSE_S = 5.0
+"""How long closing waits for cancelled tasks; a task that refuses to end is left behind and named nowhere."""
+
+
+class TaskOwner:
+    """Owns the tasks of one run, by name."""
+
+    def __init__(self, on_defect: Callable[[str], None], on_done: Callable[[], None]) -> None:
+        self._on_defect = on_defect
+        self._on_done = on_done
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._ending: set[asyncio.Task[None]] = set()
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way."""
+        return not self._tasks
+
+    def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+        """Start a task; one of the same name is given up."""
+        self.cancel(name)
+        task = asyncio.create_task(work, name=name)
+        self._tasks[name] = task
+        task.add_done_callback(self._done)
+
+    def cancel(self, name: str) -> None:
+        """Give up a task; it is awaited at the end."""
+        task = self._tasks.pop(name, None)
+        if task is not None:
+            self._ending.add(task)
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """Cancel everything and wait until it has ended."""
+        for name in list(self._tasks):
+            self.cancel(name)
+        if self._ending:
+            await asyncio.wait(self._ending, timeout=CLOSE_S)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self._ending.discard(task)
+        if self._tasks.get(task.get_name()) is task:
+            del self._tasks[task.get_name()]
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_defect(f"{type(error).__name__} in {task.get_name()}: {error}")
+        self._on_done()

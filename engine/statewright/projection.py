@@ -1,0 +1,142 @@
+"""The view of a run: steps, usage, path and outcome, gathered while its entries pass by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from statewright.conversation import Conversation
+from statewright.evaluate import EvalResult
+from statewright.inputs import RunInputs
+from statewright.journal.recorder import Payloads
+from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
+from statewright_states.call.vocabulary import AttemptReplied
+from statewright_states.messages import LLMResponse, Message, Usage
+from statewright_states.run.vocabulary import STATUS, ReplyReceived, RunFacts, RunState, Verdict
+from statewright_states.table import Taken
+from statewright_states.tool.vocabulary import ToolRequest
+from statewright_states.vocabulary import StopReason
+
+NOTICES = {
+    StopReason.MAX_STEPS: "Stopped after {steps} steps without a final answer.",
+    StopReason.STEP_TIMEOUT: "Step {steps} did not get its reply in time.",
+    StopReason.RUN_TIMEOUT: "The run did not end within its time.",
+    StopReason.INTERRUPTED: "The run was stopped before it had an answer.",
+    StopReason.CANCELLED: "The run was cancelled.",
+    StopReason.LLM_ERROR: "The model could not be asked: {error}",
+    StopReason.CONTEXT_FULL: "The messages no longer fit into the model's window.",
+    StopReason.BUDGET_EXCEEDED: "The budget is used up.",
+    StopReason.REPEATING: "The model asked for the same calls again and again.",
+    StopReason.EMPTY_REPLY: "The model gave no answer.",
+    StopReason.APPROVAL_DENIED: "A person rejected the run.",
+    StopReason.TOOL_OUTCOME_UNKNOWN: "A tool call's outcome was lost.",
+    StopReason.INTERNAL_ERROR: "The run failed inside the engine: {error}",
+}
+"""What the final output says where the model said nothing."""
+
+
+class Projection:
+    """Gathers what AgentState shows. Appends only; nothing is recomputed per step."""
+
+    def __init__(self, inputs: RunInputs, payloads: Payloads) -> None:
+        self._inputs = inputs
+        self._payloads = payloads
+        self._steps: list[tuple[int, LLMResponse, tuple[ToolRequest, ...]]] = []
+        self._results: dict[str, ToolCallResult] = {}
+        self._requests: dict[str, tuple[ToolRequest, str]] = {}
+        self._last_reply: AttemptReplied | None = None
+        self.usage = Usage()
+        self.path: list[str] = []
+        self.error: str | None = None
+        self.judgement: EvalResult | None = None
+        """What the judge said last."""
+
+    # -- gathering ---------------------------------------------------------------------------------------------------
+
+    def took(self, taken: Taken[Any]) -> None:
+        """The run machine took a row."""
+        self.path.append(taken.row.id)
+
+    def replied(self, event: AttemptReplied) -> None:
+        """A model call of any purpose was answered."""
+        self._last_reply = event
+        self.usage += Usage(event.input_tokens, event.output_tokens, event.cached_input_tokens, event.reasoning_tokens)
+
+    def step(self, number: int, message: Message, event: ReplyReceived) -> None:
+        """A generation or closing call was answered; the closing one is no step of its own."""
+        for request, call in zip(event.calls, message.tool_calls, strict=True):
+            self._requests[request.tool] = (request, call.arguments)
+        if self._steps and self._steps[-1][0] == number:
+            return
+        reply = self._last_reply
+        response = LLMResponse(
+            content=message.content,
+            tool_calls=message.tool_calls,
+            finish_reason=reply.finish if reply else event.finish.value,
+            usage=Usage(reply.input_tokens, reply.output_tokens, reply.cached_input_tokens, reply.reasoning_tokens)
+            if reply
+            else None,
+            model=reply.model if reply else None,
+        )
+        self._steps.append((number, response, event.calls))
+
+    def settled(self, tool: str, outcome: str, message: Message) -> None:
+        """A tool call has its one result."""
+        request, arguments = self._requests[tool]
+        self._results[tool] = ToolCallResult(request.name, arguments, message.content or "", request.call_id, outcome)
+
+    # -- showing -----------------------------------------------------------------------------------------------------
+
+    @property
+    def actions(self) -> list[str]:
+        """The tool calls so far, one line each, for a judge."""
+        return [f"{result.tool_name}({result.args}): {result.outcome}" for result in self._results.values()]
+
+    def arguments_of(self, tool: str) -> tuple[ToolRequest, str]:
+        """A tool call and the model's argument text."""
+        return self._requests[tool]
+
+    @staticmethod
+    def verified(facts: RunFacts) -> bool | None:
+        """What the judge said, or None where nobody judged or the judge could not be asked."""
+        if facts.verdict is None or facts.verdict is Verdict.UNKNOWN:
+            return None
+        return facts.verdict is Verdict.PASSED
+
+    def final_output(self, facts: RunFacts, conversation: Conversation) -> str:
+        """The answer; where the model said nothing, a notice that says why."""
+        if facts.stop_reason is None:
+            return ""
+        notice = NOTICES.get(facts.stop_reason, "")
+        return conversation.output or notice.format(steps=facts.step, error=self.error or "no reason was given")
+
+    def state(
+        self,
+        state: RunState,
+        facts: RunFacts,
+        conversation: Conversation,
+        times_us: tuple[int, int],
+        pending: Sequence[PendingApproval] = (),
+    ) -> AgentState:
+        """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
+        ended = facts.stop_reason is not None
+        return AgentState(
+            run_id=self._inputs.run_id,
+            status=STATUS[state],
+            stop_reason=facts.stop_reason,
+            final_output=self.final_output(facts, conversation) if ended else None,
+            messages=tuple(message.to_dict() for message in conversation.messages),
+            steps=tuple(self._step(*step) for step in self._steps),
+            usage=self.usage,
+            model=self._inputs.model,
+            verified=self.verified(facts),
+            started_at_us=times_us[0],
+            duration_s=round((times_us[1] - times_us[0]) / 1_000_000, 6),
+            model_calls=facts.model_calls,
+            path=tuple(self.path),
+            pending=() if ended else tuple(pending),
+            error=self.error,
+        )
+
+    def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest]) -> StepResult:
+        return StepResult(number, response, tuple(self._results[call.tool] for call in calls if call.tool in self._results))

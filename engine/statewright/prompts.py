@@ -1,0 +1,35 @@
+"""Tool messages that no tool wrote: skipped, cancelled, denied, timed out, unknown. Texts come from the configuration."""
+
+from __future__ import annotations
+
+from statewright.config import PromptConfig
+from statewright_states.messages import Message
+
+CUT_OFF = "cut off"
+"""The reason that the run table gives for calls of a cut-off reply."""
+
+
+def skipped(prompts: PromptConfig, call_id: str, reason: str) -> Message:
+    """For a call that was not run; calls of a cut-off reply are told so."""
+    text = prompts.cut_off if reason == CUT_OFF else prompts.skipped.replace("{reason}", reason)
+    return tool_message(call_id, text)
+
+
+def rejected(prompts: PromptConfig, call_id: str, actor: str, comment: str) -> Message:
+    """For a call that a person rejected."""
+    return tool_message(call_id, prompts.rejected.replace("{actor}", actor).replace("{comment}", comment).strip())
+
+
+def failed(call_id: str, error: str) -> Message:
+    """For a call that failed, with what went wrong; marked as an error for the model."""
+    return tool_message(call_id, f"Error: {error}")
+
+
+def denied(call_id: str, reason: str) -> Message:
+    """For a call that the policy does not allow."""
+    return tool_message(call_id, f"Denied: {reason}")
+
+
+def tool_message(call_id: str, text: str) -> Message:
+    """A tool message."""
+    return Message("tool", text, tool_call_id=call_id)

@@ -1,0 +1,186 @@
+"""The pump: one per run, one event at a time, run to completion.
+
+    take an event → apply it and everything that follows inside → append the entries → hand out the commands
+
+Commands are carried out by ``perform`` and come back as events. Nothing with an effect outside starts before the entry
+that commands it is on record; if an append fails, nothing of it has been started, the run stops with a clear error and
+can be resumed. Cancellation of a run is an event like any other. Cancellation of the pump's own task is passed on: the
+run stays resumable where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+
+from statewright.course import Applied, Course, end_entry, pending_approvals
+from statewright.journal.entry import Delivery, encode_event_entry
+from statewright.journal.recorder import Recorder
+from statewright.observers import run_event
+from statewright.perform.performer import Performer
+from statewright.perform.ports import Equipment
+from statewright.state import AgentState
+from statewright_states.errors import InternalError
+from statewright_states.ports import Clock, Journal, Lease, Timer
+from statewright_states.row import Command, Event
+from statewright_states.run.vocabulary import EngineFailed, FinishRun, RunState
+from statewright_states.table import Refused
+from statewright_states.vocabulary import CancelRequested, StopRequested
+
+RENEW_S = 10.0
+"""How often the lease is renewed while nothing is appended."""
+
+
+class Pump:
+    """Drives one run until it ends, or until only a person can carry it on."""
+
+    def __init__(self, course: Course, recorder: Recorder, journal: Journal, lease: Lease, equipment: Equipment) -> None:
+        self.course = course
+        self.observers = equipment.observers
+        self._recorder = recorder
+        self._journal = journal
+        self._lease = lease
+        self._clock: Clock = equipment.clock
+        self._performer = Performer(course, equipment, self.deliver, self._awake)
+        self._inbox: deque[tuple[Delivery, int | None]] = deque()
+        self._consumed: list[int] = []
+        self._effects: list[tuple[str, Command]] = []
+        self._seen: list[tuple[int, int, Applied]] = []
+        self._wake: asyncio.Future[None] | None = None
+        self._renewal: Timer | None = None
+        self._renew_due = False
+        self.started_at_us = 0
+        self.last_at_us = 0
+        self.ended = False
+
+    @property
+    def performer(self) -> Performer:
+        """What carries out this run's commands."""
+        return self._performer
+
+    # -- from outside ------------------------------------------------------------------------------------------------
+
+    def deliver(self, machine: str, instance: str, event: Event, cause: str | None = None, posted: int | None = None) -> None:
+        """Hand in an event, on the event loop's thread. ``posted`` is the message in the journal that it came from."""
+        self._inbox.append((Delivery(machine, instance, event, cause), posted))
+        self._awake()
+
+    def stop(self) -> None:
+        """Ask for a graceful stop."""
+        self.deliver("run", "run", StopRequested())
+
+    def cancel(self) -> None:
+        """Ask for an end at once."""
+        self.deliver("run", "run", CancelRequested())
+
+    def _awake(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Pump until the run has ended or waits for a person. Raises JournalError when it cannot be recorded."""
+        self._schedule_renewal()
+        try:
+            while not self.ended:
+                if self._inbox:
+                    await self._turn()
+                elif self._renew_due:
+                    await self._renew()
+                elif self._performer.idle:
+                    break
+                else:
+                    await self._wait()
+            await self._flush()
+        finally:
+            if self._renewal is not None:
+                self._renewal.cancel()
+            await self._performer.aclose()
+
+    async def _turn(self) -> None:
+        """One event and everything that follows from it inside the run."""
+        delivery, posted = self._inbox.popleft()
+        if posted is not None:
+            self._consumed.append(posted)
+        self._apply(delivery)
+        self._follow()
+        if self.course.run.ended and not self.ended:
+            self._end()
+        if self.ended or getattr(delivery.event, "durable", True):
+            await self._flush()
+        effects, self._effects = self._effects, []
+        for cause, command in effects:
+            self._performer.perform(cause, command)
+
+    def _follow(self) -> None:
+        while (following := self.course.next_command()) is not None:
+            cause, command, delivery = following
+            if delivery is None and (outcome := self._performer.now(command)) is not None:
+                delivery = Delivery(*outcome, cause=cause)
+            if delivery is not None:
+                self._apply(delivery)
+            elif not isinstance(command, FinishRun):
+                self._effects.append((cause, command))
+
+    def _apply(self, delivery: Delivery) -> None:
+        seq = self._recorder.next_seq
+        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
+        applied = self.course.apply(seq, delivery)
+        self._recorder.add(
+            encode_event_entry(seq, self.last_at_us, delivery, applied.source.value, applied.decision, applied.facts)
+        )
+        if self.observers.watching:
+            self._seen.append((seq, self.last_at_us, applied))
+        if delivery.instance not in self.course.live:
+            self._performer.ended(delivery.instance)
+        if isinstance(applied.decision, Refused) and delivery.cause is not None:
+            # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
+            self.deliver("run", "run", EngineFailed(applied.decision.why))
+
+    def _end(self) -> None:
+        """Write the last entry. Everything has settled: the rows that end a run command it."""
+        if len(self.course.live) > 0:
+            raise InternalError(
+                f"the run ended while {', '.join(self.course.live)} had not",
+                where=f"run {self.course.inputs.run_id}, entry {self._recorder.next_seq}",
+            )
+        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
+        self._recorder.add(end_entry(self.course, self._recorder.next_seq, self.last_at_us).encode())
+        self.ended = True
+
+    def state(self) -> AgentState:
+        """The run as callers see it now."""
+        course, times = self.course, (self.started_at_us, self.last_at_us)
+        facts, pending = course.run.facts, pending_approvals(course)
+        return course.projection.state(RunState(course.run.state), facts, course.conversation, times, pending)
+
+    # -- the record --------------------------------------------------------------------------------------------------
+
+    async def _flush(self) -> None:
+        consumed, self._consumed = tuple(self._consumed), []
+        await self._recorder.flush(self._lease, consumed)
+        if self._seen:
+            seen, self._seen = self._seen, []
+            for seq, at_us, applied in seen:
+                self.observers.entry(run_event(self.course.inputs.run_id, seq, at_us, applied))
+
+    def _schedule_renewal(self) -> None:
+        def due() -> None:
+            self._renew_due = True
+            self._awake()
+
+        self._renewal = self._clock.call_later(RENEW_S, due)
+
+    async def _renew(self) -> None:
+        self._renew_due = False
+        await self._journal.renew(self._lease)
+        self._schedule_renewal()
+
+    async def _wait(self) -> None:
+        """Until something arrives; every effect under way has a deadline of its own."""
+        self._wake = asyncio.get_running_loop().create_future()
+        try:
+            await self._wake
+        finally:
+            self._wake = None

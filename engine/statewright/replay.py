@@ -1,0 +1,199 @@
+"""Replay: the recorded events, applied again. No input or output but reading, and no code of the outside is called.
+
+A replay must give every entry bit by bit, or show the first that differs, in words. Resuming a run starts with a replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from statewright.course import Course, end_entry, pending_approvals
+from statewright.inputs import header_references, inputs_from
+from statewright.journal.entry import FORMAT, NO_HASH, TABLES, Delivery, chain, decode, decode_delivery, encode_event_entry
+from statewright.journal.recorder import Payloads
+from statewright.state import AgentState
+from statewright_states.errors import JournalDamaged, NotAJournal, ReplayDiverged
+from statewright_states.ports import Journal, StoredEntry
+from statewright_states.run.vocabulary import RunState
+
+MESSAGE_EVENTS = frozenset(
+    (
+        "AttemptReplied",
+        "ContextBuilt",
+        "ToolAssessed",
+        "ApprovalGiven",
+        "ToolReturned",
+        "ToolFailed",
+        "ToolDeadline",
+        "ToolResumed",
+    )
+)
+"""Events from outside that bring messages; all other messages follow from the entries themselves."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A run, rebuilt from its journal. ``ended`` tells whether its last entry is on record."""
+
+    run_id: str
+    course: Course
+    head: StoredEntry
+    task: str
+    """The digest of the prompt, as the header pins it."""
+    entries: int
+    started_at_us: int
+    last_at_us: int
+    ended: bool
+
+    def state(self) -> AgentState:
+        """The run as callers see it."""
+        course = self.course
+        times = (self.started_at_us, self.last_at_us)
+        return course.projection.state(
+            RunState(course.run.state), course.run.facts, course.conversation, times, pending_approvals(course)
+        )
+
+
+async def replay(journal: Journal, run_id: str) -> Replayed:
+    """Replay a run. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs."""
+    entries = await journal.entries(run_id)
+    shapes = [_shape(entry) for entry in entries]
+    if not shapes or shapes[0].get("kind") != "header":
+        raise JournalDamaged("the run has no header", where=f"run {run_id}, entry 0", cure="verify the journal", seq=0)
+    header = shapes[0]
+    _same_machines(run_id, header)
+    payloads = Payloads()
+    inputs = inputs_from(header, await _blobs(journal, header_references(header)))
+    for digest, data in (await _blobs(journal, list(_messages(shapes)))).items():
+        payloads.load_message(digest, data)
+    walk = _Walk(run_id, Course(inputs, payloads))
+    walk.check_hash(entries[0])
+    ended = False
+    for entry, shape in zip(entries[1:], shapes[1:], strict=True):
+        walk.check_hash(entry)
+        if shape.get("kind") == "event":
+            walk.event(entry, shape)
+        else:
+            walk.end(entry, shape)
+            ended = True
+    last_at_us = int(shapes[-1]["at_us"])
+    return Replayed(run_id, walk.course, entries[-1], header["task"], len(entries), int(header["at_us"]), last_at_us, ended)
+
+
+class _Walk:
+    """Applies recorded entries one after another and compares."""
+
+    def __init__(self, run_id: str, course: Course) -> None:
+        self.course = course
+        self._run_id = run_id
+        self._hash = NO_HASH
+
+    def check_hash(self, entry: StoredEntry) -> None:
+        self._hash = chain(self._run_id, self._hash, entry.data)
+        if self._hash != entry.hash:
+            raise JournalDamaged(
+                "the entry's bytes do not give its recorded hash",
+                where=f"run {self._run_id}, entry {entry.seq}",
+                cure="verify the journal; restore it from a copy",
+                seq=entry.seq,
+            )
+
+    def event(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
+        recorded = decode_delivery(shape)
+        self._expect(entry.seq, recorded)
+        applied = self.course.apply(entry.seq, recorded)
+        again = encode_event_entry(entry.seq, shape["at_us"], recorded, applied.source.value, applied.decision, applied.facts)
+        self._compare(entry, shape, again)
+
+    def end(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
+        self._compare(entry, shape, end_entry(self.course, entry.seq, shape["at_us"]).encode())
+
+    def _expect(self, seq: int, recorded: Delivery) -> None:
+        """An event that follows inside the run must be the recorded one; effects are passed over."""
+        while (following := self.course.next_command()) is not None:
+            cause, _, expected = following
+            if expected is None:
+                if recorded.cause == cause:
+                    return
+                continue
+            if expected != recorded:
+                raise ReplayDiverged(
+                    f"{expected.instance} should receive {expected.event}, the record says "
+                    f"{recorded.instance} received {recorded.event}",
+                    where=f"run {self._run_id}, entry {seq}",
+                    cure="the engine or a table has changed since this run was recorded; replay it with that version",
+                    seq=seq,
+                )
+            return
+
+    def _compare(self, entry: StoredEntry, shape: Mapping[str, Any], again: bytes) -> None:
+        if again == entry.data:
+            return
+        raise ReplayDiverged(
+            _difference(shape, decode(again)),
+            where=f"run {self._run_id}, entry {entry.seq} ({shape.get('machine', 'end')})",
+            cure="the engine or a table has changed since this run was recorded; replay it with that version",
+            seq=entry.seq,
+        )
+
+
+def _difference(recorded: Mapping[str, Any], again: Mapping[str, Any]) -> str:
+    for name in (*recorded, *again):
+        if recorded.get(name) != again.get(name):
+            return f"{name}: recorded {recorded.get(name)!r}, replayed {again.get(name)!r}"
+    return "the entry's bytes differ in their writing only"
+
+
+def _shape(entry: StoredEntry) -> dict[str, Any]:
+    try:
+        shape = decode(entry.data)
+    except ValueError as error:
+        raise JournalDamaged(
+            f"the entry is not JSON: {error}", where=f"entry {entry.seq}", cure="verify the journal", seq=entry.seq
+        ) from error
+    if not isinstance(shape, dict):
+        raise JournalDamaged(
+            "the entry is no JSON object", where=f"entry {entry.seq}", cure="verify the journal", seq=entry.seq
+        )
+    return cast("dict[str, Any]", shape)
+
+
+def _same_machines(run_id: str, header: Mapping[str, Any]) -> None:
+    if header.get("format") != FORMAT:
+        raise NotAJournal(
+            f"the run has the journal format {header.get('format')!r}; this version reads {FORMAT}",
+            where=f"run {run_id}, entry 0",
+            cure=f"use the version that wrote it: {header.get('engine')}",
+        )
+    pinned: Mapping[str, str] = header["machines"]
+    for name, table in TABLES.items():
+        if pinned.get(name) != f"sha256:{table.fingerprint}":
+            raise ReplayDiverged(
+                f"the table {name} is not the one that this run is pinned to",
+                where=f"run {run_id}, entry 0: pinned {pinned.get(name)}, here sha256:{table.fingerprint}",
+                cure=f"replay it with the version that wrote it: {header.get('engine')}",
+                seq=0,
+            )
+
+
+def _messages(shapes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """The digests of messages that came from outside."""
+    for shape in shapes:
+        if shape.get("event") in MESSAGE_EVENTS:
+            data: Mapping[str, Any] = shape["data"]
+            message, messages = data.get("message"), data.get("messages", ())
+            yield from messages
+            if message is not None:
+                yield message
+
+
+async def _blobs(journal: Journal, digests: Sequence[str]) -> dict[str, bytes]:
+    blobs: dict[str, bytes] = {}
+    for digest in dict.fromkeys(digests):
+        data = await journal.blob(digest)
+        if data is None:
+            raise JournalDamaged(f"the payload {digest} is missing", where=journal.location, cure="verify the journal")
+        blobs[digest] = data
+    return blobs

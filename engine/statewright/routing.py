@@ -1,0 +1,198 @@
+"""From one machine's command to another machine's event. Machines know nothing of each other; they meet here.
+
+Pure but for payloads: the same command in the same course gives the same event, so that a replay can check it.
+"""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+from statewright import prompts
+from statewright.context import ContextManager
+from statewright.conversation import Conversation
+from statewright.evaluate import SelfEvaluator
+from statewright.inputs import RunInputs
+from statewright.journal.entry import encode
+from statewright.journal.recorder import Payloads
+from statewright_states.call.vocabulary import CallOutcome, CallRequested, ReportCall
+from statewright_states.messages import Message
+from statewright_states.row import Command, Event
+from statewright_states.run.vocabulary import (
+    CallDecided,
+    CallFailed,
+    CallFault,
+    CallModel,
+    CallTimedOut,
+    CancelCall,
+    CancelTool,
+    Finish,
+    ReleaseTool,
+    ReplyReceived,
+    RequestTool,
+    SettleUnknown,
+    SkipTool,
+    StopCall,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    ToolSettled,
+    VerdictReached,
+)
+from statewright_states.tool.vocabulary import (
+    ReportDecided,
+    ReportOutcomeUnknown,
+    ReportSettled,
+    ToolCancelled,
+    ToolReleased,
+    ToolRequest,
+    ToolRequested,
+    ToolSkipped,
+)
+from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested
+
+FINISHES = {
+    "stop": Finish.STOP,
+    "tool_calls": Finish.TOOL_CALLS,
+    "length": Finish.LENGTH,
+    "content_filter": Finish.BLOCKED,
+    "refusal": Finish.BLOCKED,
+}
+"""The neutral finish reasons in the run table's words; any other is OTHER."""
+
+RUN, CALL, TOOL = "run", "call", "tool"
+
+
+class Router:
+    """Turns internal commands into (machine, instance, event)."""
+
+    def __init__(self, inputs: RunInputs, conversation: Conversation, payloads: Payloads) -> None:
+        self._inputs = inputs
+        self._conversation = conversation
+        self._payloads = payloads
+        self._context = ContextManager(inputs.config)
+
+    def route(self, command: Command) -> tuple[str, str, Event] | None:
+        """Where the command goes, or None when it is an effect to be performed."""
+        match command:
+            case CallModel():
+                return CALL, command.call, self._call_requested(command)
+            case RequestTool():
+                return TOOL, command.request.tool, ToolRequested(command.request, command.released)
+            case ReleaseTool():
+                return TOOL, command.tool, ToolReleased()
+            case SkipTool():
+                message = prompts.skipped(self._inputs.config.prompts, command.request.call_id, command.reason)
+                return TOOL, command.request.tool, ToolSkipped(command.reason, self._put(message), command.request)
+            case CancelTool():
+                message = prompts.tool_message(command.request.call_id, self._inputs.config.prompts.cancelled)
+                return TOOL, command.request.tool, ToolCancelled(self._put(message), command.request)
+            case StopCall():
+                return CALL, command.call, StopRequested()
+            case CancelCall():
+                return CALL, command.call, CancelRequested()
+            case ReportCall():
+                return RUN, RUN, self._call_reported(command)
+            case ReportDecided():
+                return RUN, RUN, CallDecided(command.tool, command.ends_run)
+            case ReportSettled() | SettleUnknown():
+                return RUN, RUN, ToolSettled(command.tool, self._conversation.estimate_tokens())
+            case ReportOutcomeUnknown():
+                return RUN, RUN, ToolOutcomeUnknown(command.tool, self._conversation.estimate_tokens())
+            case _:
+                return None
+
+    def _put(self, message: Message) -> str:
+        return self._payloads.put_message(message)
+
+    def _call_requested(self, command: CallModel) -> CallRequested:
+        retry = self._inputs.config.retry
+        return CallRequested(
+            command.call,
+            command.purpose,
+            command.step,
+            retry.max_attempts,
+            len(retry.fallback_models),
+            self._conversation.digest,
+            len(self._conversation.messages),
+        )
+
+    def _message(self, report: ReportCall) -> Message:
+        """The reply that was reported; a reported reply always has one."""
+        return self._payloads.message(report.message or "")
+
+    # -- what a finished call means for the run ----------------------------------------------------------------------
+
+    def _call_reported(self, report: ReportCall) -> Event:
+        if report.purpose is Purpose.SUMMARY:
+            return self._summary(report)
+        if report.purpose is Purpose.EVALUATION:
+            return self._verdict(report)
+        match report.outcome:
+            case CallOutcome.REPLIED:
+                return self._reply(report)
+            case CallOutcome.TIMED_OUT:
+                return CallTimedOut(report.attempts)
+            case CallOutcome.OVERFLOW:
+                return CallFailed(CallFault.OVERFLOW, report.error, report.attempts)
+            case CallOutcome.STOPPED:
+                return CallFailed(CallFault.STOPPED, report.error, report.attempts)
+            case CallOutcome.FAILED:
+                return CallFailed(CallFault.OTHER, report.error, report.attempts)
+
+    def _reply(self, report: ReportCall) -> ReplyReceived:
+        message = self._message(report)
+        calls = tuple(self._request(report.step, at, message) for at in range(len(message.tool_calls)))
+        names = [(call.name, call.arguments) for call in message.tool_calls]
+        return ReplyReceived(
+            finish=FINISHES.get(report.finish, Finish.OTHER),
+            has_text=bool((message.content or "").strip()),
+            message=message.digest,
+            calls=calls,
+            calls_digest=sha256(encode(names)).hexdigest() if calls else "",
+            attempts=report.attempts,
+            tokens=report.tokens,
+            cost_microusd=report.cost_microusd,
+            context_tokens=self._conversation.estimate_tokens((message,)),
+        )
+
+    def _request(self, step: int, at: int, message: Message) -> ToolRequest:
+        call = message.tool_calls[at]
+        arguments = self._payloads.put(encode(call.arguments))
+        return self._inputs.request(f"tool-{step}.{at + 1}", call.id, call.name, arguments)
+
+    def _summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
+        text = (self._message(report).content or "").strip() if _replied(report) else ""
+        if not text:
+            kept = self._conversation.without_old(self._context.window_tokens)
+            error = report.error if not _replied(report) else "the summary was empty"
+            exchanges = sum(1 for message in kept if message.tool_calls)
+            return SummaryFailed(error, exchanges, self._conversation.estimate_of(kept), report.attempts)
+        summary = self._context.summary_message(text)
+        kept = self._conversation.with_summary(summary, self._context.keep_recent)
+        return SummaryReady(
+            message=self._put(summary),
+            exchanges=sum(1 for message in kept if message.tool_calls),
+            context_tokens=self._conversation.estimate_of(kept),
+            attempts=report.attempts,
+            tokens=report.tokens,
+            cost_microusd=report.cost_microusd,
+        )
+
+    def _verdict(self, report: ReportCall) -> VerdictReached:
+        if not _replied(report):
+            return VerdictReached(False, False, 0.0, (), "", report.attempts, 0, 0)
+        result = SelfEvaluator().read(self._message(report).content or "")
+        return VerdictReached(
+            reached=True,
+            completed=result.completed,
+            confidence=result.confidence,
+            issues=result.issues,
+            suggestion=result.suggestion,
+            attempts=report.attempts,
+            tokens=report.tokens,
+            cost_microusd=report.cost_microusd,
+        )
+
+
+def _replied(report: ReportCall) -> bool:
+    return report.outcome is CallOutcome.REPLIED

@@ -1,0 +1,71 @@
+"""Graceful shutdown: the first SIGINT or SIGTERM asks for a stop, the second SIGINT ends the process at once.
+
+Handlers are installed only on the main thread, only while a run is watched, and the ones before are put back.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any
+
+INTERRUPTED_EXIT_CODE = 130
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class GracefulShutdown:
+    """A stop flag that signals can set. ``request`` sets it from code; listeners are told once."""
+
+    def __init__(self, on_first: Callable[[], None] | None = None) -> None:
+        """``on_first`` is called at the first signal, to tell the user; it must be safe inside a signal handler."""
+        self._on_first = on_first or _tell
+        self._requested = False
+        self._listeners: list[Callable[[], None]] = []
+        self._previous: dict[signal.Signals, Any] = {}
+
+    @property
+    def should_stop(self) -> bool:
+        """Whether a stop was asked for."""
+        return self._requested
+
+    def request(self) -> None:
+        """Ask for a graceful stop. Safe from any thread and from a signal handler."""
+        self._requested = True
+        for listener in list(self._listeners):
+            listener()
+
+    def listen(self, listener: Callable[[], None]) -> Callable[[], None]:
+        """Have ``listener`` called at the first request; gives a function that takes it back."""
+        self._listeners.append(listener)
+        if self._requested:
+            listener()
+        return lambda: self._listeners.remove(listener)
+
+    def __enter__(self) -> GracefulShutdown:
+        """Install the handlers; does nothing off the main thread."""
+        if threading.current_thread() is threading.main_thread():
+            for number in SIGNALS:
+                self._previous[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        """Put the handlers back that were there before."""
+        for number, handler in self._previous.items():
+            signal.signal(number, handler)
+        self._previous.clear()
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self._requested and number == signal.SIGINT:
+            # Not sys.exit: raised inside a tool it would be taken for the tool's own failure.
+            os._exit(INTERRUPTED_EXIT_CODE)
+        if not self._requested:
+            self._on_first()
+        self.request()
+
+
+def _tell() -> None:
+    os.write(sys.stderr.fileno(), b"\nstopping after what is under way; press Ctrl-C again to end at once\n")

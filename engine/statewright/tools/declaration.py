@@ -1,0 +1,210 @@
+"""Declaring a function as a tool.
+
+::
+
+    @tool(effect="read")
+    def balance(account: str) -> float:
+        '''The balance of an account.
+
+        Args:
+            account: its number
+        '''
+
+What is declared is a ``Tool``, which is still called like the function. Everything that could be wrong with it is
+found here, when the module is imported, and not in the middle of a run.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
+
+from statewright.tools.docstring import parse_docstring
+from statewright.tools.schema import Parameters, parameters_of
+from statewright.tools.suggestion import did_you_mean
+from statewright_states.effects import ToolEffect
+from statewright_states.errors import ToolDeclarationError
+from statewright_states.messages import ToolSchema
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+EffectName = Literal["read", "idempotent", "irreversible", "undeclared"]
+
+TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+"""The names that every vendor accepts (OpenAI's and Anthropic's published pattern for function names)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tool:
+    """A function that a model may call, and what is known about it.
+
+    ``timeout_s`` is the longest it may run, in seconds: None leaves it to the configuration, 0 sets no limit.
+    ``sensitive``: a person is asked first under ``confirm-sensitive``. ``parallel``: it may run beside others.
+    """
+
+    name: str
+    description: str
+    schema: ToolSchema
+    effect: ToolEffect
+    sensitive: bool
+    timeout_s: float | None
+    parallel: bool
+    function: Callable[..., Any]
+    is_async: bool
+    parameters: Parameters
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function itself."""
+        return self.function(*args, **kwargs)
+
+    @property
+    def __wrapped__(self) -> Callable[..., Any]:
+        """The function, for ``inspect.signature`` and other tools that unwrap."""
+        return self.function
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeclaredTool(Tool, Generic[P, R]):
+    """A Tool that type checkers see with the signature of its function."""
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """Call the function itself."""
+        result: R = self.function(*args, **kwargs)
+        return result
+
+
+@overload
+def tool(function: Callable[P, R], /) -> DeclaredTool[P, R]: ...
+
+
+@overload
+def tool(
+    *,
+    effect: EffectName | ToolEffect | None = None,
+    sensitive: bool | None = None,
+    timeout_s: float | None = None,
+    parallel: bool | None = None,
+    name: str | None = None,
+) -> Callable[[Callable[P, R]], DeclaredTool[P, R]]: ...
+
+
+def tool(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    effect: EffectName | ToolEffect | None = None,
+    sensitive: bool | None = None,
+    timeout_s: float | None = None,
+    parallel: bool | None = None,
+    name: str | None = None,
+) -> Any:
+    """Declare a function as a tool: ``@tool``, or ``@tool(effect="read", ...)``.
+
+    ``effect`` is ``read``, ``idempotent``, ``irreversible``, or ``undeclared`` when left out. ``sensitive`` is True by
+    default for irreversible tools only. ``parallel`` is True by default for all but irreversible tools: what nobody
+    declared is taken to be independent, as models expect, while what cannot be taken back happens in the order asked.
+    ``name`` is the function's own unless given. Raises ToolDeclarationError.
+    """
+
+    def declare(declared: Callable[..., Any]) -> DeclaredTool[..., Any]:
+        return _declare(declared, effect=effect, sensitive=sensitive, timeout_s=timeout_s, parallel=parallel, name=name)
+
+    return declare if function is None else declare(function)
+
+
+def as_tool(candidate: Tool | Callable[..., Any]) -> Tool:
+    """The tool itself, or a plain annotated function declared with the defaults. Raises ToolDeclarationError."""
+    return candidate if isinstance(candidate, Tool) else tool(candidate)
+
+
+def _declare(
+    function: Callable[..., Any],
+    *,
+    effect: str | None,
+    sensitive: bool | None,
+    timeout_s: float | None,
+    parallel: bool | None,
+    name: str | None,
+) -> DeclaredTool[..., Any]:
+    where = _where(function)
+    _check_function(function, where)
+    known_effect = _checked_effect(effect, where)
+    known_name = _checked_name(name if name is not None else function.__name__, where)
+    docstring = parse_docstring(inspect.getdoc(function))
+    parameters = parameters_of(function, docstring, where)
+    irreversible = known_effect is ToolEffect.IRREVERSIBLE
+    return DeclaredTool(
+        name=known_name,
+        description=docstring.description,
+        schema=ToolSchema(known_name, docstring.description, parameters.json_schema),
+        effect=known_effect,
+        sensitive=irreversible if sensitive is None else sensitive,
+        timeout_s=_checked_timeout(timeout_s, where),
+        parallel=not irreversible if parallel is None else parallel,
+        function=function,
+        is_async=inspect.iscoroutinefunction(function),
+        parameters=parameters,
+    )
+
+
+def _where(function: object) -> str:
+    """``file:line name`` of a function; the best that can be said of anything else."""
+    unwrapped: Any = inspect.unwrap(function) if callable(function) else function
+    code = getattr(unwrapped, "__code__", None)
+    if code is None:
+        return f"the tool {function!r:.80}"
+    return f"{code.co_filename}:{code.co_firstlineno} {unwrapped.__qualname__}"
+
+
+def _check_function(function: object, where: str) -> None:
+    wrapped = inspect.unwrap(function) if callable(function) else function
+    if isinstance(function, Tool):
+        problem, cure = "it is a tool already", "declare it once"
+    elif isinstance(function, functools.partial):
+        problem, cure = "a partial has no name, hints or docstring of its own", "write a small function that makes the call"
+    elif not callable(function) or not (inspect.isfunction(wrapped) or inspect.ismethod(wrapped)):
+        problem = f"{function!r:.80} is not a function"
+        cure = "declare a function or a bound method: @tool above a def, or @tool(effect=...) with options by name"
+    elif wrapped.__name__ == "<lambda>":
+        problem, cure = "a lambda has no name and no hints", "write it as a def with type hints and a docstring"
+    elif inspect.isgeneratorfunction(wrapped) or inspect.isasyncgenfunction(wrapped):
+        problem, cure = "a generator has no single result", "collect what it yields and return it as a list or text"
+    else:
+        return
+    raise ToolDeclarationError(f"this cannot become a tool: {problem}", where=where, cure=cure)
+
+
+def _checked_effect(effect: str | None, where: str) -> ToolEffect:
+    if effect is None:
+        return ToolEffect.UNDECLARED
+    try:
+        return ToolEffect(effect)
+    except ValueError as error:
+        cure = did_you_mean(str(effect), list(ToolEffect))
+        raise ToolDeclarationError(f"there is no effect {effect!r}", where=where, cure=cure) from error
+
+
+def _checked_name(name: Any, where: str) -> str:
+    if isinstance(name, str) and TOOL_NAME.fullmatch(name):
+        return name
+    raise ToolDeclarationError(
+        f"models cannot call a tool named {name!r}",
+        where=where,
+        cure='give it 1 to 64 letters, digits, "_" or "-" (ASCII): rename the function, or use @tool(name="...")',
+    )
+
+
+def _checked_timeout(timeout_s: Any, where: str) -> float | None:
+    if timeout_s is None:
+        return None
+    if isinstance(timeout_s, int | float) and math.isfinite(timeout_s) and timeout_s >= 0:
+        return timeout_s
+    raise ToolDeclarationError(
+        f"timeout_s is {timeout_s!r}", where=where, cure="give seconds, 0 for no limit, or None for the configured default"
+    )

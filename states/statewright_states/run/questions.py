@@ -1,0 +1,226 @@
+"""The questions that the run table asks. Each is pure, and its answers are finite."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from statewright_states.question import one_of, yes_no
+from statewright_states.row import Event
+from statewright_states.run.vocabulary import (
+    CallDecided,
+    CallFailed,
+    CallFault,
+    CallPhase,
+    ContextBuilt,
+    EvaluationMode,
+    Finish,
+    OnLimit,
+    OutcomeStated,
+    ReplyKind,
+    ReplyReceived,
+    RunFacts,
+    SummaryFailed,
+    SummaryReady,
+    ToolSettled,
+    Verdict,
+    VerdictReached,
+)
+
+
+class Left(StrEnum):
+    """What is left of the current reply's tool calls, this event counted."""
+
+    NOTHING = "nothing"
+    CALLS = "calls"
+    PERSON = "person"
+
+
+# -- the reply -------------------------------------------------------------------------------------------------------
+
+
+@one_of(ReplyKind)
+def kind(facts: RunFacts, event: ReplyReceived) -> ReplyKind:
+    """What kind of reply is this?"""
+    if event.finish is Finish.BLOCKED:
+        return ReplyKind.BLOCKED
+    if event.calls:
+        return ReplyKind.TOOLS_CUT if event.finish is Finish.LENGTH else ReplyKind.TOOLS
+    if event.finish is Finish.LENGTH:
+        return ReplyKind.LENGTH
+    if event.finish is Finish.STOP:
+        return ReplyKind.FINAL if event.has_text else ReplyKind.EMPTY
+    return ReplyKind.OTHER
+
+
+@yes_no
+def needs_person(facts: RunFacts, event: ReplyReceived) -> bool:
+    """Does policy want a person to allow one of these calls?"""
+    return any(call.person for call in event.calls)
+
+
+@yes_no
+def repeating(facts: RunFacts, event: ReplyReceived) -> bool:
+    """Has the model asked for these very calls so often in a row that it goes in circles?"""
+    again = bool(event.calls) and event.calls_digest == facts.last_calls
+    return facts.settings.max_identical_calls > 0 and again and facts.repeated >= facts.settings.max_identical_calls
+
+
+@yes_no
+def continuations_left(facts: RunFacts, event: Event) -> bool:
+    """May a cut-off reply be continued once more?"""
+    return facts.continuations < facts.settings.max_continuations
+
+
+@yes_no
+def nudged(facts: RunFacts, event: Event) -> bool:
+    """Has the model been reminded of an empty reply before?"""
+    return facts.nudged
+
+
+# -- limits ----------------------------------------------------------------------------------------------------------
+
+
+@yes_no
+def steps_left(facts: RunFacts, event: Event) -> bool:
+    """May this attempt call the model once more?"""
+    return facts.attempt_steps < facts.settings.max_steps
+
+
+@yes_no
+def budget_left(facts: RunFacts, event: Event) -> bool:
+    """Is there budget for one more model call (calls, tokens, cost), what this event used counted?"""
+    settings = facts.settings
+    spent = facts.model_calls + int(getattr(event, "attempts", 0))
+    tokens = facts.tokens + int(getattr(event, "tokens", 0))
+    cost = facts.cost_microusd + int(getattr(event, "cost_microusd", 0))
+    return (
+        _below(spent, settings.max_model_calls)
+        and _below(tokens, settings.max_total_tokens)
+        and _below(cost, settings.max_cost_microusd)
+    )
+
+
+@yes_no
+def tools_affordable(facts: RunFacts, event: ReplyReceived) -> bool:
+    """Is there budget for all tool calls of this reply?"""
+    limit = facts.settings.max_tool_calls
+    return limit is None or facts.tool_calls + len(event.calls) <= limit
+
+
+def _below(spent: int, limit: int | None) -> bool:
+    return limit is None or spent < limit
+
+
+@yes_no
+def may_close(facts: RunFacts, event: Event) -> bool:
+    """Is one last call without tools wanted at the step limit?"""
+    return facts.settings.on_limit is OnLimit.CLOSE
+
+
+@yes_no
+def stopping(facts: RunFacts, event: Event) -> bool:
+    """Was a stop asked for?"""
+    return facts.stop
+
+
+# -- the context -----------------------------------------------------------------------------------------------------
+
+
+@yes_no
+def fits(facts: RunFacts, event: ContextBuilt | SummaryReady | SummaryFailed) -> bool:
+    """Do the messages fit into the window?"""
+    window = facts.settings.window_tokens
+    return window == 0 or event.context_tokens <= window
+
+
+@yes_no
+def pressure(facts: RunFacts, event: ToolSettled) -> bool:
+    """Are there more exchanges than are kept whole, or more tokens than the window holds?"""
+    settings = facts.settings
+    too_many = 0 < settings.summarize_after_exchanges < facts.exchanges
+    too_long = 0 < settings.window_tokens < event.context_tokens
+    return too_many or too_long
+
+
+@yes_no
+def compacted(facts: RunFacts, event: Event) -> bool:
+    """Has this step been compacted already?"""
+    return facts.compacted
+
+
+@one_of(CallFault)
+def call_fault(facts: RunFacts, event: CallFailed) -> CallFault:
+    """Why did the model call give no reply?"""
+    return event.fault
+
+
+# -- tools -----------------------------------------------------------------------------------------------------------
+
+
+@yes_no
+def all_decided(facts: RunFacts, event: CallDecided) -> bool:
+    """Is this the last call that waited for a decision?"""
+    return not any(call.phase is CallPhase.ASKED and call.request.tool != event.tool for call in facts.tools)
+
+
+@yes_no
+def ends_run(facts: RunFacts, event: CallDecided) -> bool:
+    """Did the person reject the run with the call?"""
+    return event.ends_run
+
+
+@one_of(Left)
+def left(facts: RunFacts, event: ToolSettled) -> Left:
+    """What is left of this reply's calls?"""
+    phases = {call.phase for call in facts.tools if call.request.tool != event.tool} - {CallPhase.SETTLED}
+    if not phases:
+        return Left.NOTHING
+    return Left.PERSON if phases == {CallPhase.UNKNOWN} else Left.CALLS
+
+
+@yes_no
+def in_flight(facts: RunFacts, event: Event) -> bool:
+    """Is a tool call under way?"""
+    return any(call.phase is CallPhase.LAUNCHED for call in facts.tools)
+
+
+@yes_no
+def go_on(facts: RunFacts, event: OutcomeStated) -> bool:
+    """Does the person let the run go on?"""
+    return event.go_on
+
+
+@yes_no
+def awaited(facts: RunFacts, event: OutcomeStated) -> bool:
+    """Is a person being asked about this very call?"""
+    return any(call.phase is CallPhase.UNKNOWN and call.request.tool == event.tool for call in facts.tools)
+
+
+# -- evaluation ------------------------------------------------------------------------------------------------------
+
+
+@yes_no
+def evaluation(facts: RunFacts, event: Event) -> bool:
+    """Is a final answer to be judged?"""
+    return facts.settings.evaluation is not EvaluationMode.OFF
+
+
+@yes_no
+def full_evaluation(facts: RunFacts, event: Event) -> bool:
+    """May a failed verdict lead to a correction?"""
+    return facts.settings.evaluation is EvaluationMode.FULL
+
+
+@yes_no
+def retries_left(facts: RunFacts, event: Event) -> bool:
+    """Is another attempt at the task allowed?"""
+    return facts.attempt <= facts.settings.max_evaluation_retries
+
+
+@one_of(Verdict)
+def verdict(facts: RunFacts, event: VerdictReached) -> Verdict:
+    """Did the answer pass: completed, and confidence at or above the threshold?"""
+    if not event.reached:
+        return Verdict.UNKNOWN
+    passed = event.completed and event.confidence >= facts.settings.confidence_threshold
+    return Verdict.PASSED if passed else Verdict.FAILED

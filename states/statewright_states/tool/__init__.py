@@ -1,0 +1,1 @@
+"""The tool machine: one tool call, from requested to its single settlement."""

@@ -1,0 +1,238 @@
+"""The tool machine. Drawn in diagrams/tool.svg (generated).
+
+Theory of operation. One tool call. It is requested, assessed (name resolved, arguments parsed, policy asked), where
+policy wants it allowed by a person, and runs when the run releases it: its turn comes from outside, because order and
+parallelism belong to the run. Whatever happens, it settles exactly once, and its final state says how; each settlement
+has exactly one tool message for the model. A call that is in order but not released waits; so does one that was
+refused, so that messages and results keep the order in which the model asked.
+
+A call that was running when the process died is run again only if its tool is declared ``read`` or ``idempotent``. Any
+other becomes ``outcome_unknown``: never silently twice, never silently lost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from statewright_states.effects import ToolEffect
+from statewright_states.question import one_of, yes_no
+from statewright_states.row import SAME, Command, Event, Ignore, Row
+from statewright_states.table import Table
+from statewright_states.tool.vocabulary import (
+    AbandonTool,
+    Approval,
+    ApprovalGiven,
+    AskPerson,
+    Assessment,
+    AssessTool,
+    ReportDecided,
+    ReportOutcomeUnknown,
+    ReportSettled,
+    StartTool,
+    ToolAssessed,
+    ToolCancelled,
+    ToolDeadline,
+    ToolFacts,
+    ToolFailed,
+    ToolReleased,
+    ToolRequested,
+    ToolResumed,
+    ToolReturned,
+    ToolSkipped,
+    ToolState,
+)
+
+# -- questions -------------------------------------------------------------------------------------------------------
+
+
+@one_of(Assessment)
+def assessment(facts: ToolFacts, event: Event) -> Assessment:
+    """Is the call in order?"""
+    return event.assessment if isinstance(event, ToolAssessed) else facts.assessment
+
+
+@yes_no
+def released(facts: ToolFacts, event: Event) -> bool:
+    """Has its turn come?"""
+    return facts.released
+
+
+@one_of(Approval)
+def approval(facts: ToolFacts, event: Event) -> Approval:
+    """What has a person said to this very call?"""
+    return _decided(facts, event) if isinstance(event, ApprovalGiven) else facts.approval
+
+
+@yes_no
+def same_call(facts: ToolFacts, event: ApprovalGiven) -> bool:
+    """Was the decision made about exactly these arguments?"""
+    return event.arguments == facts.arguments
+
+
+@yes_no
+def may_run_twice(facts: ToolFacts, event: Event) -> bool:
+    """Is the tool declared read or idempotent, so that running it again is harmless?"""
+    return facts.effect in (ToolEffect.READ, ToolEffect.IDEMPOTENT)
+
+
+def _decided(facts: ToolFacts, event: ApprovalGiven) -> Approval:
+    return Approval.APPROVED if event.approve else Approval.REJECTED
+
+
+# -- effects ---------------------------------------------------------------------------------------------------------
+
+
+def assess(facts: ToolFacts, event: ToolRequested | ToolResumed) -> Command:
+    return AssessTool(event.request.tool if isinstance(event, ToolRequested) else facts.tool)
+
+
+def ask_person(facts: ToolFacts, event: Event) -> Command:
+    return AskPerson(facts.tool, event.arguments if isinstance(event, ToolAssessed) else facts.arguments)
+
+
+def start(facts: ToolFacts, event: Event) -> Command:
+    return StartTool(facts.tool, facts.starts + 1)
+
+
+def abandon(facts: ToolFacts, event: Event) -> Command:
+    return AbandonTool(facts.tool)
+
+
+def report_decided(facts: ToolFacts, event: Event) -> Command:
+    return ReportDecided(facts.tool, isinstance(event, ApprovalGiven) and event.ends_run)
+
+
+def report_settled(facts: ToolFacts, event: Event) -> Command:
+    return ReportSettled(facts.tool)
+
+
+def report_outcome_unknown(facts: ToolFacts, event: Event) -> Command:
+    return ReportOutcomeUnknown(facts.tool)
+
+
+# -- data ------------------------------------------------------------------------------------------------------------
+
+
+def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolFacts:
+    """The facts after an event and the commands it led to."""
+    match event:
+        case ToolRequested():
+            facts = _requested(event)
+        case ToolAssessed():
+            facts = replace(facts, assessment=event.assessment, arguments=event.arguments, message=event.message)
+        case ToolReleased():
+            facts = replace(facts, released=True)
+        case ApprovalGiven() if event.arguments == facts.arguments:
+            facts = replace(facts, approval=_decided(facts, event), message=event.message)
+        case ToolSkipped() | ToolCancelled():
+            known = facts if facts.tool else replace(facts, tool=event.request.tool, call_id=event.request.call_id)
+            facts = replace(known, name=event.request.name, message=event.message)
+        case ToolReturned() | ToolFailed() | ToolDeadline():
+            facts = replace(facts, message=event.message)
+        case ToolResumed() if not any(isinstance(command, StartTool | AssessTool | AskPerson) for command in commands):
+            facts = replace(facts, message=facts.message or event.message)
+        case _:
+            pass
+    if any(isinstance(command, StartTool) for command in commands):
+        facts = replace(facts, starts=facts.starts + 1)
+    return facts
+
+
+def _requested(event: ToolRequested) -> ToolFacts:
+    request = event.request
+    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released)
+
+
+# -- the table -------------------------------------------------------------------------------------------------------
+
+S = ToolState
+WAITING = (S.REQUESTED, S.AWAITING_APPROVAL)
+OPEN = (*WAITING, S.RUNNING)
+FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.CANCELLED, S.OUTCOME_UNKNOWN)
+PENDING, CLEAR, PERSON, FAULTY, DENIED = Assessment
+APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.OPEN
+
+# fmt: off
+TOOL: Table[ToolFacts] = Table(
+    "tool", ToolState, facts=ToolFacts, initial=S.REQUESTED, final=FINAL, fold=fold,
+    happy=("TOOL-01", "TOOL-02", "TOOL-20"),
+    rows=(
+        # -- is it in order? -----------------------------------------------------------------------------------------
+        Row("TOOL-01", S.REQUESTED, ToolRequested, SAME,                do=(assess,),
+            req=("R-TOOL-1",), why="every call the model asked for has a machine of its own before anything is done about it"),
+        Row("TOOL-02", S.REQUESTED, ToolAssessed,  S.RUNNING,           when=(assessment.is_(CLEAR), released.yes), do=(start,),
+            req=("R-TOOL-1",), why="in order, and its turn has come"),
+        Row("TOOL-03", S.REQUESTED, ToolAssessed,  SAME,                when=(assessment.is_(CLEAR), released.no), do=(report_decided,),
+            req=("R-TOOL-2",), why="in order, but others of this reply still wait for a person"),
+        Row("TOOL-04", S.REQUESTED, ToolAssessed,  S.AWAITING_APPROVAL, when=(assessment.is_(PERSON),), do=(ask_person,),
+            req=("R-APPR-1",), why="policy wants a person to allow exactly this call"),
+        Row("TOOL-05", S.REQUESTED, ToolAssessed,  S.FAILED,            when=(assessment.is_(FAULTY), released.yes), do=(report_settled,),
+            req=("R-TOOL-3",), why="the model is told what is wrong with the call; nothing runs"),
+        Row("TOOL-06", S.REQUESTED, ToolAssessed,  S.DENIED,            when=(assessment.is_(DENIED), released.yes), do=(report_settled,),
+            req=("R-TOOL-4",), why="authorisation fails closed"),
+        Row("TOOL-07", S.REQUESTED, ToolAssessed,  SAME,                when=(assessment.is_(FAULTY, DENIED), released.no), do=(report_decided,),
+            req=("R-TOOL-2",), why="refused; settled when its turn comes, so that results keep their order"),
+        Row("TOOL-08", S.REQUESTED, ToolAssessed,  SAME,                when=(assessment.is_(PENDING),), do=(assess,),
+            req=("R-TOOL-4",), why="an assessment that assesses nothing is no permission: assess"),
+        # -- its turn comes ------------------------------------------------------------------------------------------
+        Row("TOOL-10", S.REQUESTED, ToolReleased,  S.RUNNING,           when=(assessment.is_(CLEAR),), do=(start,),
+            req=("R-TOOL-2",), why="in order, and its turn has come"),
+        Row("TOOL-11", S.REQUESTED, ToolReleased,  S.FAILED,            when=(assessment.is_(FAULTY),), do=(report_settled,),
+            req=("R-TOOL-3",), why="it was found faulty earlier; now it settles"),
+        Row("TOOL-12", S.REQUESTED, ToolReleased,  S.DENIED,            when=(assessment.is_(DENIED),), do=(report_settled,),
+            req=("R-TOOL-4",), why="it was denied earlier; now it settles"),
+        Row("TOOL-13", S.REQUESTED, ToolReleased,  SAME,                when=(assessment.is_(PENDING, PERSON),),
+            req=("R-TOOL-2",), why="not assessed yet: it runs as soon as it is found to be in order"),
+        Row("TOOL-14", S.AWAITING_APPROVAL, ToolReleased, S.RUNNING,    when=(approval.is_(APPROVED),), do=(start,),
+            req=("R-APPR-1",), why="a person allowed exactly this call"),
+        Row("TOOL-15", S.AWAITING_APPROVAL, ToolReleased, S.DENIED,     when=(approval.is_(REJECTED),), do=(report_settled,),
+            req=("R-APPR-2",), why="a person rejected it; the model is told so"),
+        Row("TOOL-16", S.AWAITING_APPROVAL, ToolReleased, SAME,         when=(approval.is_(UNDECIDED),),
+            req=("R-APPR-1",), why="its turn has come, but nobody has allowed it"),
+        # -- a person decides ----------------------------------------------------------------------------------------
+        Row("TOOL-17", S.AWAITING_APPROVAL, ApprovalGiven, S.RUNNING,   when=(same_call.yes, approval.is_(APPROVED), released.yes), do=(start,),
+            req=("R-APPR-1",), why="allowed, and its turn had come"),
+        Row("TOOL-18", S.AWAITING_APPROVAL, ApprovalGiven, S.DENIED,    when=(same_call.yes, approval.is_(REJECTED), released.yes), do=(report_settled,),
+            req=("R-APPR-2",), why="rejected, and its turn had come"),
+        Row("TOOL-19", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(APPROVED, REJECTED), released.no), do=(report_decided,),
+            req=("R-APPR-1", "R-APPR-2"), why="decided; it acts on it when its turn comes"),
+        Row("TOOL-27", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(UNDECIDED)),
+            req=("R-APPR-3",), why="a statement that decides nothing yet"),
+        # -- it ran --------------------------------------------------------------------------------------------------
+        Row("TOOL-20", S.RUNNING,   ToolReturned,  S.RETURNED,          do=(report_settled,),
+            req=("R-TOOL-1",), why="the full result is stored, the model is shown at most its bound"),
+        Row("TOOL-21", S.RUNNING,   ToolFailed,    S.FAILED,            do=(report_settled,),
+            req=("R-TOOL-3",), why="an exception is a result that the model sees"),
+        Row("TOOL-22", S.RUNNING,   ToolDeadline,  S.TIMED_OUT,         do=(abandon, report_settled),
+            req=("R-TIME-3",), why="waiting is bounded; a thread cannot be killed, so it is abandoned"),
+        # -- the run does not want it --------------------------------------------------------------------------------
+        Row("TOOL-23", WAITING,     ToolSkipped,   S.SKIPPED,
+            req=("R-STOP-1", "R-TRANS-2"), why="not begun, and not to be begun; it still gets its one tool message"),
+        Row("TOOL-24", WAITING,     ToolCancelled, S.CANCELLED,
+            req=("R-STOP-2", "R-TRANS-2"), why="the run ends at once"),
+        Row("TOOL-25", S.RUNNING,   ToolCancelled, S.CANCELLED,         do=(abandon,),
+            req=("R-STOP-2", "R-TRANS-2"), why="the run ends at once; what the tool still does is late"),
+        # -- taken up again from the journal -------------------------------------------------------------------------
+        Row("TOOL-30", S.REQUESTED, ToolResumed,   SAME,                when=(assessment.is_(PENDING),), do=(assess,),
+            req=("R-REC-1",), why="assessing again changes nothing"),
+        Row("TOOL-31", S.REQUESTED, ToolResumed,   SAME,                when=(assessment.is_not(PENDING),),
+            req=("R-REC-1",), why="its assessment is on record; it waits for its turn"),
+        Row("TOOL-32", S.AWAITING_APPROVAL, ToolResumed, SAME,          when=(approval.is_(UNDECIDED),), do=(ask_person,),
+            req=("R-REC-1", "R-APPR-4"), why="the question survives the process: ask again"),
+        Row("TOOL-33", S.AWAITING_APPROVAL, ToolResumed, SAME,          when=(approval.is_(APPROVED, REJECTED),),
+            req=("R-REC-1",), why="the decision is on record; it waits for its turn"),
+        Row("TOOL-34", S.RUNNING,   ToolResumed,   SAME,                when=(may_run_twice.yes,), do=(start,),
+            req=("R-REC-2",), why="its result was lost with the process, and running it again is harmless"),
+        Row("TOOL-35", S.RUNNING,   ToolResumed,   S.OUTCOME_UNKNOWN,   when=(may_run_twice.no,), do=(report_outcome_unknown,),
+            req=("R-REC-3",), why="it may have happened: never silently twice, never silently lost"),
+    ),
+    ignores=(
+        Ignore("TOOL-89", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.no,), req=("R-APPR-3",), why="a decision about another version of this call"),
+        Ignore("TOOL-90", FINAL, ToolAssessed,  req=("R-LATE-1",), why="the call has settled"),
+        Ignore("TOOL-91", FINAL, ApprovalGiven, req=("R-LATE-1",), why="the call has settled; the decision came too late"),
+        Ignore("TOOL-92", FINAL, ToolReturned,  req=("R-LATE-1",), why="the call has settled; the result came too late"),
+        Ignore("TOOL-93", FINAL, ToolFailed,    req=("R-LATE-1",), why="the call has settled; the failure came too late"),
+        Ignore("TOOL-94", FINAL, ToolDeadline,  req=("R-LATE-1",), why="the call has settled in time"),
+    ),
+)
+# fmt: on

@@ -1,0 +1,66 @@
+"""Words that several machines and all faces share: status, stop reasons, purposes of a model call, recovery."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from statewright_states.row import Event
+
+
+class Status(StrEnum):
+    """A run's status as callers see it; a declared map from the state of the ``run`` machine."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+class StopReason(StrEnum):
+    """Why a run ended."""
+
+    COMPLETED = "completed"
+    MAX_STEPS = "max_steps"
+    STEP_TIMEOUT = "step_timeout"
+    RUN_TIMEOUT = "run_timeout"
+    INTERRUPTED = "interrupted"
+    CANCELLED = "cancelled"
+    TRUNCATED = "truncated"
+    BLOCKED = "blocked"
+    EMPTY_REPLY = "empty_reply"
+    INCOMPLETE = "incomplete"
+    REPEATING = "repeating"
+    CONTEXT_FULL = "context_full"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    LLM_ERROR = "llm_error"
+    TOOL_OUTCOME_UNKNOWN = "tool_outcome_unknown"
+    EVALUATION_FAILED = "evaluation_failed"
+    APPROVAL_DENIED = "approval_denied"
+    INTERNAL_ERROR = "internal_error"
+
+
+class Purpose(StrEnum):
+    """Who asks the model, and what for."""
+
+    GENERATION = "generation"
+    SUMMARY = "summary"
+    EVALUATION = "evaluation"
+    CLOSING = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested(Event):
+    """Somebody asked for a graceful stop: finish what is launched, start nothing new."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested(Event):
+    """Somebody asked for an end at once: abort what is in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed(Event):
+    """The run was taken up again from its journal; what was in flight is in flight no longer."""
+
+    epoch: int
