@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from hashlib import sha256
 from typing import Any
 
 from statewright.config import AgentConfig
@@ -15,7 +16,7 @@ from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
 from statewright_states.effects import ToolEffect, needs_person
 from statewright_states.errors import JournalDamaged
-from statewright_states.messages import Message, ToolSchema
+from statewright_states.messages import Message, ToolCall, ToolSchema
 from statewright_states.tool.vocabulary import ToolRequest
 
 
@@ -55,13 +56,14 @@ class RunInputs:
     stream: bool = False
     session: str | None = None
 
-    def request(self, tool: str, call_id: str, name: str, arguments: str) -> ToolRequest:
+    def request(self, tool: str, call: ToolCall) -> ToolRequest:
         """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
-        card = self.cards.get(name)
+        card = self.cards.get(call.name)
+        digest = call_digest(call.name, call.arguments)
         if card is None:
-            return ToolRequest(tool, call_id, name, arguments, ToolEffect.UNDECLARED, person=False, parallel=True)
+            return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
         person = needs_person(self.config.confirm_mode, card.sensitive)
-        return ToolRequest(tool, call_id, name, arguments, card.effect, person, card.parallel)
+        return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
         """The run's header; what it refers to is put among the payloads."""
@@ -79,6 +81,11 @@ class RunInputs:
             stream=self.stream,
             session=self.session,
         )
+
+
+def call_digest(name: str, arguments: str) -> str:
+    """The name of exactly this call: SHA-256 over its tool and its argument text, 64 hexadecimal digits."""
+    return sha256(encode([name, arguments])).hexdigest()
 
 
 def cards_of(tools: Sequence[Tool]) -> dict[str, ToolCard]:

@@ -35,7 +35,6 @@ from statewright_states.vocabulary import Resumed
 T = TypeVar("T")
 ErrorCallback = Callable[[Exception, str], None]
 History = Sequence[Mapping[str, Any] | Message]
-EMPTY_HISTORY: History = ()
 NO_TOOLS: tuple[Tool, ...] = ()
 
 
@@ -86,7 +85,7 @@ class AgentLoop:
     async def run(
         self,
         prompt: str,
-        history: History = EMPTY_HISTORY,
+        history: History | None = None,
         *,
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
@@ -110,7 +109,7 @@ class AgentLoop:
         return await self._reported(self._take_up(run_id, on_stream_chunk, None), "resume")
 
     async def stream(
-        self, prompt: str, history: History = EMPTY_HISTORY, *, run_id: str | None = None, session: str | None = None
+        self, prompt: str, history: History | None = None, *, run_id: str | None = None, session: str | None = None
     ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
         """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
 
@@ -132,16 +131,25 @@ class AgentLoop:
     def run_sync(
         self,
         prompt: str,
-        history: History = EMPTY_HISTORY,
+        history: History | None = None,
         *,
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
         session: str | None = None,
     ) -> AgentState:
-        """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own)."""
+        """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
+
+        Connections and the journal are closed at the end, because they belong to the event loop that ends with the
+        call; a further call opens them again.
+        """
+
+        async def once() -> AgentState:
+            async with self:
+                return await work
+
         work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
-        return _run_sync(work)
+        return _run_sync(once())
 
     async def decide(
         self,
@@ -206,7 +214,9 @@ class AgentLoop:
             raise RunNotFound(f"no run {run_id!r} is live in this loop", cure="a run that is not live needs no stop")
         return pump
 
-    def _inputs(self, prompt: str, history: History, *, stream: bool, run_id: str | None, session: str | None) -> RunInputs:
+    def _inputs(
+        self, prompt: str, history: History | None, *, stream: bool, run_id: str | None, session: str | None
+    ) -> RunInputs:
         if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise ConfigurationError(
                 f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
@@ -218,7 +228,7 @@ class AgentLoop:
             model=self.provider.model,
             config=self.config,
             task=prompt,
-            history=tuple(item if isinstance(item, Message) else Message.from_dict(item) for item in history),
+            history=tuple(item if isinstance(item, Message) else Message.from_dict(item) for item in history or ()),
             cards=cards_of(tools),
             stream=stream,
             session=session,
@@ -261,6 +271,7 @@ class AgentLoop:
             recorder.take_up(recorded.head)
             pump = self._pump_for(recorded.course, recorder, lease, on_chunk, on_entry)
             pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
+            pump.take_up()
             self._wake(pump, recorded, lease.epoch)
             for message in await self.journal.posted(run_id):
                 _hand_in(pump, decode(message.data), message.id)

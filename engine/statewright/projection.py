@@ -125,7 +125,7 @@ class Projection:
             status=STATUS[state],
             stop_reason=facts.stop_reason,
             final_output=self.final_output(facts, conversation) if ended else None,
-            messages=tuple(message.to_dict() for message in conversation.messages),
+            messages=[message.to_dict() for message in conversation.messages],
             steps=tuple(self._step(*step) for step in self._steps),
             usage=self.usage,
             model=self._inputs.model,

@@ -65,6 +65,18 @@ class Pump:
         self._inbox.append((Delivery(machine, instance, event, cause), posted))
         self._awake()
 
+    def take_up(self) -> None:
+        """Go on where the record ends: what follows inside the run is applied, what was being performed is dropped.
+
+        The rows for a resumption say what happens to performed commands: performing one here could be the second time.
+        """
+        while (following := self.course.next_command()) is not None:
+            _, _, delivery = following
+            if delivery is not None:
+                self._apply(delivery)
+        if self.course.run.ended:
+            self._end()
+
     def stop(self) -> None:
         """Ask for a graceful stop."""
         self.deliver("run", "run", StopRequested())

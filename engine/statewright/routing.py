@@ -157,8 +157,7 @@ class Router:
 
     def _request(self, step: int, at: int, message: Message) -> ToolRequest:
         call = message.tool_calls[at]
-        arguments = self._payloads.put(encode(call.arguments))
-        return self._inputs.request(f"tool-{step}.{at + 1}", call.id, call.name, arguments)
+        return self._inputs.request(f"tool-{step}.{at + 1}", call)
 
     def _summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
         text = (self._message(report).content or "").strip() if _replied(report) else ""

@@ -26,6 +26,7 @@ class GracefulShutdown:
         self._requested = False
         self._listeners: list[Callable[[], None]] = []
         self._previous: dict[signal.Signals, Any] = {}
+        self._watching = 0
 
     @property
     def should_stop(self) -> bool:
@@ -46,14 +47,18 @@ class GracefulShutdown:
         return lambda: self._listeners.remove(listener)
 
     def __enter__(self) -> GracefulShutdown:
-        """Install the handlers; does nothing off the main thread."""
-        if threading.current_thread() is threading.main_thread():
+        """Install the handlers, unless another run has; does nothing off the main thread."""
+        self._watching += 1
+        if self._watching == 1 and threading.current_thread() is threading.main_thread():
             for number in SIGNALS:
                 self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        """Put the handlers back that were there before."""
+        """Put the handlers back that were there before, once no run is watched any more."""
+        self._watching -= 1
+        if self._watching:
+            return
         for number, handler in self._previous.items():
             signal.signal(number, handler)
         self._previous.clear()

@@ -51,7 +51,7 @@ class AgentState:
     status: Status
     stop_reason: StopReason | None
     final_output: str | None
-    messages: tuple[dict[str, Any], ...]
+    messages: list[dict[str, Any]]
     """The transcript of the last attempt, in the chat shape."""
     steps: tuple[StepResult, ...]
     usage: Usage
@@ -75,7 +75,6 @@ class AgentState:
         """JSON-ready data for machines that read the outcome."""
         shape = asdict(self)
         shape["waiting"] = self.waiting
-        shape["messages"] = list(self.messages)
         shape["steps"] = [_step(step) for step in self.steps]
         return shape
 

@@ -45,7 +45,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 1, on_limit",
     ),
     "R-BUDG-1": Requirement(
-        "Budgets of model calls, tool calls, tokens and cost are asked for before they are used; a spent one ends the run partial.",
+        "Budgets of model calls, tool calls, tokens and cost are asked for before they are used; a spent one ends the run.",
         "contract 15, budgets",
     ),
     "R-FAULT-1": Requirement(

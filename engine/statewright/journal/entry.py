@@ -202,7 +202,7 @@ def decode_delivery(entry: Mapping[str, Any]) -> Delivery:
 
 
 DIGEST_FIELDS = frozenset(
-    ("arguments", "config", "history", "machines", "message", "messages", "output", "raw", "result", "task", "tools")
+    ("config", "history", "machines", "message", "messages", "output", "raw", "result", "task", "tools")
 )
 """The fields whose values name stored payloads. Free text never stands in a field of these names."""
 

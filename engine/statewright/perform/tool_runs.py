@@ -8,6 +8,7 @@ from functools import partial
 from statewright import prompts
 from statewright.approvals import ApprovalDecision, ApprovalRequest
 from statewright.course import Course
+from statewright.inputs import call_digest
 from statewright.journal.entry import encode
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
@@ -47,7 +48,7 @@ class ToolRuns:
     def assess_now(self, command: AssessTool) -> ToolAssessed | None:
         """The assessment, where nobody has to be asked for it; None where a policy callback has to be awaited."""
         request, arguments = self._course.projection.arguments_of(command.tool)
-        digest = self._course.payloads.put(encode({"tool": request.name, "arguments": arguments}))
+        digest = call_digest(request.name, arguments)
         fault = self._fault(request, arguments)
         if fault is not None:
             return self._refused(Assessment.FAULTY, digest, request, prompts.failed(request.call_id, fault).content)
@@ -82,7 +83,7 @@ class ToolRuns:
 
     async def _authorise(self, cause: str, command: AssessTool) -> None:
         request, arguments = self._course.projection.arguments_of(command.tool)
-        digest = self._course.payloads.put(encode({"tool": request.name, "arguments": arguments}))
+        digest = call_digest(request.name, arguments)
         objection = await self._objection(request.name, arguments)
         if objection is None:
             event = ToolAssessed(Assessment.PERSON if request.person else Assessment.CLEAR, digest)
@@ -191,9 +192,9 @@ class ToolRuns:
         self._deliver("tool", name, event, cause)
 
     def _returned(self, request: ToolRequest, result: str) -> ToolReturned:
-        payloads = self._course.payloads
-        message = prompts.tool_message(request.call_id, self._bounded(result))
-        return ToolReturned(payloads.put(encode(result)), payloads.put_message(message))
+        payloads, shown = self._course.payloads, self._bounded(result)
+        full = payloads.put(encode(result)) if shown != result else None
+        return ToolReturned(full, payloads.put_message(prompts.tool_message(request.call_id, shown)))
 
     def _bounded(self, text: str) -> str:
         return truncate_result(text, self._course.inputs.config.max_tool_result_chars)

@@ -51,7 +51,7 @@ class Approval(StrEnum):
 class ToolRequest:
     """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: step 3, first call).
 
-    ``call_id`` is the model's own id; ``arguments`` is the digest of the model's argument text; ``person`` says that
+    ``call_id`` is the model's own id; ``arguments`` is the digest of the name and argument text; ``person`` says that
     policy wants a person to allow it; ``parallel`` that it may run beside others.
     """
 
@@ -111,9 +111,9 @@ class ApprovalGiven(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned(Event):
-    """The tool returned. ``result`` is the digest of the full result, ``message`` of what the model is shown."""
+    """The tool returned. ``message`` is the digest of the tool message; ``result`` that of the full result if it was cut."""
 
-    result: str
+    result: str | None
     message: str
 
 

@@ -1,0 +1,274 @@
+"""Verify: whether the stored record of a run is whole and could have happened. Needs no code of the tables it ran on.
+
+Four things are checked, entry by entry from the first: the chain of hashes, the shape of each entry, how it fits the
+pinned tables and the entries before it, and the payloads it names. Damage is never an exception; it is collected.
+
+One cause should be one problem. An entry that is not what it was is reported and then left out of account (see
+``consistency``), and the entry after it may continue either the hash that is stored or the one that its bytes give. The
+record is not trusted by that: it has failed already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from statewright.journal.consistency import Consistency
+from statewright.journal.entry import NO_HASH, chain
+from statewright.journal.pinned import PinnedTable, read_table
+from statewright.journal.shapes import EndShape, EntryShape, EventShape, HeaderShape, read_entry
+from statewright_states.errors import JournalDamaged
+from statewright_states.messages import digest_of
+from statewright_states.ports import Journal, StoredEntry
+
+MAX_PROBLEMS = 20
+"""How many problems are listed at most; the first one counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong. ``seq`` is the entry it shows at; None when the store could not say."""
+
+    seq: int | None
+    what: str
+    where: str
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What came of it. ``problems`` starts with the first bad entry and lists 20 at most; ``ok`` means there is none.
+
+    ``entries`` and ``payloads`` count what was looked at. ``ended`` tells whether a sound last entry is on record, and
+    ``status`` and ``stop_reason`` are what it says. ``head_hash`` is the stored hash of the last entry: kept elsewhere,
+    it shows later whether entries were taken from the end.
+    """
+
+    run_id: str
+    ok: bool
+    entries: int
+    payloads: int
+    ended: bool
+    status: str | None
+    stop_reason: str | None
+    head_hash: str
+    problems: tuple[Problem, ...]
+
+
+async def verify(journal: Journal, run_id: str) -> Verification:
+    """Check the whole record of a run. Raises RunNotFound, JournalUnavailable or NotAJournal, and nothing for damage."""
+    check = _Check(journal, run_id)
+    try:
+        entries = await journal.entries(run_id)
+    except JournalDamaged as error:
+        seq = error.seq if error.seq is not None else await _last_unreadable(journal, run_id)
+        check.problem(seq, f"the store cannot read it: {error.what}, {error.where}")
+        return check.result()
+    for entry in entries:
+        await check.entry(entry)
+    check.whole()
+    return check.result()
+
+
+async def _last_unreadable(journal: Journal, run_id: str) -> int | None:
+    """The last entry that the store cannot read, found by where reading may start; None when it can read nothing."""
+    low, high = -1, 0
+    while not await _readable(journal, run_id, high):
+        low, high = high, 2 * high + 1
+        if high >= 2**62:
+            return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if await _readable(journal, run_id, middle) else (middle, high)
+    return high
+
+
+async def _readable(journal: Journal, run_id: str, after_seq: int) -> bool:
+    try:
+        await journal.entries(run_id, after_seq)
+    except JournalDamaged:
+        return False
+    return True
+
+
+class _Chain:
+    """The hashes of a run, each over the one before."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._before: tuple[str, ...] = (NO_HASH,)
+
+    def continues(self, entry: StoredEntry) -> bool:
+        """Whether the entry's bytes, after the hash before it, give its stored hash."""
+        given = [chain(self._run_id, before, entry.data) for before in self._before]
+        fits = not given or entry.hash in given
+        self._before = (entry.hash,) if fits else (entry.hash, given[0])
+        return fits
+
+    def broken(self) -> None:
+        """An entry is missing: nothing is known of the hash before the next one."""
+        self._before = ()
+
+
+class _Check:
+    """A verification on its way through the entries."""
+
+    def __init__(self, journal: Journal, run_id: str) -> None:
+        self._journal = journal
+        self._run_id = run_id
+        self._chain = _Chain(run_id)
+        self._consistency = Consistency()
+        self._problems: list[Problem] = []
+        self._payloads: set[str] = set()
+        self._entries = 0
+        self._next_seq = 0
+        self._at_us = 0
+        self._head_hash = NO_HASH
+        self._end: EndShape | None = None
+
+    def problem(self, seq: int | None, what: str, entry: EntryShape | None = None) -> None:
+        """Note a problem, unless there are many already."""
+        if len(self._problems) < MAX_PROBLEMS:
+            self._problems.append(Problem(seq, what, f"run {self._run_id}, {_place(seq, entry)}"))
+
+    def result(self) -> Verification:
+        """What has been found."""
+        end = self._end
+        return Verification(
+            run_id=self._run_id,
+            ok=not self._problems,
+            entries=self._entries,
+            payloads=len(self._payloads),
+            ended=end is not None,
+            status=end.status if end else None,
+            stop_reason=end.stop_reason if end else None,
+            head_hash=self._head_hash,
+            problems=tuple(self._problems),
+        )
+
+    def whole(self) -> None:
+        """Check what shows only when all entries have been seen."""
+        if not self._entries:
+            self.problem(0, "the run has no header: none of its entries is there")
+        state = self._consistency.final_state
+        if self._end is None and state is not None:
+            self.problem(self._next_seq, f"it is missing: the run is in {state}, which is final, so its end must be on record")
+
+    # -- the chain ---------------------------------------------------------------------------------------------------
+
+    async def entry(self, stored: StoredEntry) -> None:
+        """Check the next entry, and everything that it names."""
+        # A damaged file may hand out NULL where bytes and text were.
+        stored = StoredEntry(stored.seq, stored.data or b"", stored.hash or "")
+        self._entries += 1
+        if stored.seq != self._next_seq:
+            self.problem(self._next_seq, f"it is missing: the entry that follows is numbered {stored.seq}")
+            self._chain.broken()
+            self._consistency.forget()
+        self._next_seq, self._head_hash = stored.seq + 1, stored.hash
+        shape: EntryShape | None = None
+        references: list[str] = []
+        unreadable = ""
+        try:
+            shape, references = read_entry(stored.data)
+        except ValueError as error:
+            unreadable = f"it cannot be read: {error}"
+        if not self._continues(stored, shape):
+            what = "its bytes, after the hash before it, do not give its stored hash: it was changed, or what comes before it"
+            self._leave_out(stored.seq, f"{what}; {unreadable}" if unreadable else what, shape)
+        elif shape is None:
+            self._leave_out(stored.seq, unreadable, None)
+        else:
+            await self._read(stored.seq, shape, references)
+
+    def _continues(self, stored: StoredEntry, shape: EntryShape | None) -> bool:
+        if self._chain.continues(stored):
+            return True
+        if not isinstance(shape, HeaderShape) or chain(shape.run_id, NO_HASH, stored.data) != stored.hash:
+            return False
+        # The whole record of another run: that is one problem (its name), and the rest is checked as that run's.
+        self._chain = _Chain(shape.run_id)
+        return self._chain.continues(stored)
+
+    def _leave_out(self, seq: int, what: str, shape: EntryShape | None) -> None:
+        self.problem(seq, what, shape)
+        self._consistency.forget()
+
+    # -- one entry ---------------------------------------------------------------------------------------------------
+
+    async def _read(self, seq: int, shape: EntryShape, references: list[str]) -> None:
+        """Check what a sound entry says."""
+        if misplaced := _misplaced(seq, shape):
+            self._leave_out(seq, misplaced, shape)
+            return
+        if self._end is not None:
+            self.problem(seq, f"it comes after the end of the run, entry {self._end.seq}", shape)
+        if shape.at_us < self._at_us:
+            self.problem(seq, f"its time lies {self._at_us - shape.at_us} µs before that of an earlier entry", shape)
+        self._at_us = max(shape.at_us, self._at_us)
+        payloads = await self._check_payloads(seq, shape, references)
+        match shape:
+            case HeaderShape():
+                self._check_header(shape, payloads)
+            case EventShape():
+                for objection in self._consistency.event(shape):
+                    self.problem(seq, objection, shape)
+            case EndShape():
+                for objection in self._consistency.end(shape):
+                    self.problem(seq, objection, shape)
+                self._end = self._end or shape
+
+    def _check_header(self, header: HeaderShape, payloads: Mapping[str, bytes]) -> None:
+        if header.run_id != self._run_id:
+            self.problem(0, f"it is the header of another run, {header.run_id}", header)
+        if "run" not in header.machines:
+            self.problem(0, "it pins no table for the machine run", header)
+        tables: dict[str, PinnedTable] = {}
+        for name, digest in header.machines.items():
+            if digest not in payloads:
+                continue  # reported already
+            try:
+                tables[name] = read_table(name, payloads[digest])
+            except ValueError as error:
+                self.problem(0, f"the pinned table of {name} cannot be read: {error}", header)
+        self._consistency.begin(header, tables)
+
+    async def _check_payloads(self, seq: int, shape: EntryShape, references: list[str]) -> dict[str, bytes]:
+        """Look at the payloads that no earlier entry named; gives those that are what their names say."""
+        sound: dict[str, bytes] = {}
+        for digest in dict.fromkeys(references):
+            if digest in self._payloads:
+                continue
+            self._payloads.add(digest)
+            try:
+                data = await self._journal.blob(digest)
+            except JournalDamaged as error:
+                self.problem(seq, f"the store cannot read its payload {digest}: {error.what}, {error.where}", shape)
+                continue
+            if data is None:
+                self.problem(seq, f"its payload {digest} is missing", shape)
+            elif digest_of(data) != digest:
+                self.problem(seq, f"its payload {digest} was changed: its bytes give {digest_of(data)}", shape)
+            else:
+                sound[digest] = data
+        return sound
+
+
+def _misplaced(seq: int, shape: EntryShape) -> str | None:
+    """Why this entry cannot stand in this place: the header is the first, and each other names its own number."""
+    if isinstance(shape, HeaderShape):
+        return "a header stands within the run" if seq else None
+    if not seq:
+        return "the run has no header: its first entry is another"
+    return f"it calls itself entry {shape.seq}" if shape.seq != seq else None
+
+
+def _place(seq: int | None, entry: EntryShape | None) -> str:
+    """Where it is, for people: the entry, and what it is about."""
+    number = "its entries" if seq is None else f"entry {seq}"
+    match entry:
+        case None:
+            return number
+        case EventShape():
+            return f"{number} ({entry.instance}: {', '.join(filter(None, (entry.event, entry.decided)))})"
+        case _:
+            return f"{number} ({entry.kind})"

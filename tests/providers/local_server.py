@@ -1,0 +1,104 @@
+"""A real HTTP/1.1 server on a free port of 127.0.0.1 that answers each request with the next item of a script."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Bytes to send for one request, and what becomes of the connection then."""
+
+    data: bytes = b""
+    then: Literal["keep", "close", "hang"] = "keep"
+
+
+@dataclass
+class LocalServer:
+    """What a test asks about: the address, and the number of the connection that each request came over."""
+
+    script: Iterator[Answer]
+    port: int = 0
+    connections: int = 0
+    requests: list[int] = field(default_factory=list[int])
+    paths: list[str] = field(default_factory=list[str])
+    request_came: asyncio.Event = field(default_factory=asyncio.Event)
+    closed_by_peer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def base_url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/v1"
+
+    async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        connection = self.connections
+        try:
+            while head := await _read_request(reader):
+                self.requests.append(connection)
+                self.paths.append(head.split()[1])
+                self.request_came.set()
+                answer = next(self.script)
+                writer.write(answer.data)
+                await writer.drain()
+                if answer.then == "close":
+                    return
+                if answer.then == "hang":
+                    await reader.read()
+                    self.closed_by_peer.set()
+                    return
+        except (ConnectionError, asyncio.IncompleteReadError):
+            self.closed_by_peer.set()
+        finally:
+            writer.close()
+
+
+@asynccontextmanager
+async def local_server(*script: Answer, port: int = 0) -> AsyncGenerator[LocalServer]:
+    """Serve the script, one item per request, for the length of the context."""
+    state = LocalServer(iter(script))
+    talks: set[asyncio.Task[None]] = set()
+
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talks.add(asyncio.get_running_loop().create_task(state.talk(reader, writer)))
+
+    server = await asyncio.start_server(begin, "127.0.0.1", port)
+    state.port = server.sockets[0].getsockname()[1]
+    try:
+        yield state
+    finally:
+        server.close()
+        for talk in talks:
+            talk.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
+
+
+def plain(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
+    """A response with a length."""
+    lines = [f"HTTP/1.1 {status}", "content-type: application/json", f"content-length: {len(body)}", *headers]
+    return "\r\n".join([*lines, "", ""]).encode() + body
+
+
+def chunked(pieces: Sequence[bytes], *, complete: bool = True) -> bytes:
+    """An event stream in chunks, each piece one chunk; incomplete ones lack the last, empty chunk."""
+    head = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
+    return head + b"".join(b"%x\r\n%s\r\n" % (len(piece), piece) for piece in pieces) + b"0\r\n\r\n" * complete
+
+
+def until_close(body: bytes) -> bytes:
+    """An event stream that ends where the connection does."""
+    return b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n" + body
+
+
+async def _read_request(reader: asyncio.StreamReader) -> str:
+    """The request's head, "" at the end of the connection; its body is read and dropped."""
+    try:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode()
+    except asyncio.IncompleteReadError:
+        return ""
+    lengths = [line.split(":")[1] for line in head.lower().split("\r\n") if line.startswith("content-length:")]
+    await reader.readexactly(int(lengths[0]))
+    return head

@@ -1,0 +1,327 @@
+"""Connections as they really behave, against a real server on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import json
+import socket
+import time
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+import httpx
+import pytest
+
+from local_server import Answer, LocalServer, chunked, local_server, plain, until_close
+from statewright_providers import OpenAIChatProvider
+from statewright_providers.address import is_loopback
+from statewright_providers.http import Peer
+from statewright_states.errors import (
+    AttemptTimedOut,
+    ConfigurationError,
+    ConnectionFailed,
+    MalformedReply,
+    ModelNotFound,
+    ProviderError,
+    RequestRejected,
+    StreamCutShort,
+)
+from statewright_states.messages import LLMResponse
+from statewright_states.ports import ModelRequest
+from wire import QUESTION, Watcher, completion, delta, receive, sse
+
+T = TypeVar("T")
+KEY = "sk-sentinel-0123456789"
+REPLY = plain(json.dumps(completion(content="5")).encode())
+STREAM = chunked([sse(delta(content="5"), delta("stop"))])
+
+
+async def ask(provider: OpenAIChatProvider, *, stream: bool = False, idle_timeout_s: float = 5.0) -> LLMResponse:
+    return await provider.complete(ModelRequest(QUESTION, stream=stream, idle_timeout_s=idle_timeout_s), Watcher())
+
+
+def with_server(script: list[Answer], test: Callable[[LocalServer, OpenAIChatProvider], Awaitable[T]]) -> T:
+    """Run ``test`` with a server that follows the script and a provider for it."""
+
+    async def run() -> T:
+        async with local_server(*script) as server:
+            provider = OpenAIChatProvider("qwen", base_url=server.base_url, api_key=KEY)
+            try:
+                return await asyncio.wait_for(test(server, provider), 20)
+            finally:
+                await provider.aclose()
+
+    return asyncio.run(run())
+
+
+def fails_with(
+    kind: type[ProviderError], *script: Answer, stream: bool = True, idle_timeout_s: float = 5.0
+) -> tuple[ProviderError, list[int]]:
+    """The error that one request ends with, and the requests that the server saw."""
+
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> tuple[ProviderError, list[int]]:
+        with pytest.raises(kind) as caught:
+            await ask(provider, stream=stream, idle_timeout_s=idle_timeout_s)
+        assert server.base_url in caught.value.where
+        assert caught.value.cure
+        return caught.value, server.requests
+
+    return with_server(list(script), test)
+
+
+# -- connections are kept --------------------------------------------------------------------------------------------
+
+
+def test_one_connection_serves_plain_and_streamed_requests_one_after_the_other() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
+        for stream in (False, True, True, False):
+            assert (await ask(provider, stream=stream)).content == "5"
+        return server.requests
+
+    assert with_server([Answer(REPLY), Answer(STREAM), Answer(STREAM), Answer(REPLY)], test) == [1, 1, 1, 1]
+
+
+def test_a_kept_connection_that_breaks_before_any_byte_of_the_reply_is_replaced_without_a_word() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
+        await ask(provider)
+        assert (await ask(provider, stream=True)).content == "5"
+        return server.requests
+
+    assert with_server([Answer(REPLY), Answer(then="close"), Answer(STREAM)], test) == [1, 1, 2]
+
+
+def test_a_kept_connection_that_the_server_closed_meanwhile_is_not_used() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
+        for _ in range(3):
+            assert (await ask(provider, stream=True)).content == "5"
+        return server.requests
+
+    assert len(set(with_server([Answer(STREAM, then="close")] * 3, test))) == 3
+
+
+def test_several_closed_doors_in_a_row_are_passed_to_reach_an_open_one() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> int:
+        await asyncio.gather(ask(provider), ask(provider), ask(provider))
+        before = server.connections
+        assert (await ask(provider)).content == "5"
+        assert server.connections == before + 1
+        return before
+
+    assert with_server([Answer(REPLY)] * 3 + [Answer(then="close")] * 3 + [Answer(REPLY)], test) == 3
+
+
+def test_a_fresh_connection_that_breaks_is_an_error_and_nothing_is_sent_twice() -> None:
+    error, requests = fails_with(ConnectionFailed, Answer(then="close"))
+    assert "broke" in error.what
+    assert requests == [1]
+
+
+def test_a_kept_connection_that_breaks_after_the_reply_began_is_an_error_and_nothing_is_sent_twice() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
+        await ask(provider)
+        with pytest.raises(ConnectionFailed):
+            await ask(provider)
+        return server.requests
+
+    assert with_server([Answer(REPLY), Answer(REPLY[:-4], then="close")], test) == [1, 1]
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")  # the first loop left its connection open: that is the case
+def test_a_provider_outlives_its_event_loop() -> None:
+    """Connections belong to the loop that opened them; the facade may start a new loop for each run."""
+
+    async def first_run() -> tuple[OpenAIChatProvider, int]:
+        async with local_server(Answer(REPLY)) as server:
+            provider = OpenAIChatProvider("qwen", base_url=server.base_url)
+            assert (await ask(provider)).content == "5"
+            return provider, server.port
+
+    async def second_run(provider: OpenAIChatProvider, port: int) -> None:
+        async with local_server(Answer(REPLY), port=port):
+            assert (await ask(provider)).content == "5"
+            await provider.aclose()
+
+    asyncio.run(second_run(*asyncio.run(first_run())))
+    gc.collect()
+
+
+def test_a_closed_provider_can_be_closed_again_and_used_again() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
+        await ask(provider)
+        await provider.aclose()
+        await provider.aclose()
+        await ask(provider)
+        return server.requests
+
+    assert with_server([Answer(REPLY)] * 2, test) == [1, 2]
+
+
+def test_a_client_that_was_handed_in_is_not_closed_and_a_closed_one_is_refused() -> None:
+    async def test(server: LocalServer, _: OpenAIChatProvider) -> None:
+        client = httpx.AsyncClient()
+        provider = OpenAIChatProvider("qwen", base_url=server.base_url, client=client)
+        assert (await ask(provider)).content == "5"
+        await provider.aclose()
+        assert not client.is_closed
+        await client.aclose()
+        with pytest.raises(RequestRejected, match="closed"):
+            await ask(provider)
+
+    with_server([Answer(REPLY)], test)
+
+
+def test_a_loopback_server_is_never_reached_through_a_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("ALL_PROXY", "http://127.0.0.1:9")
+
+    async def test(_: LocalServer, provider: OpenAIChatProvider) -> str | None:
+        return (await ask(provider)).content
+
+    assert with_server([Answer(REPLY)], test) == "5"
+
+
+# -- connections break -----------------------------------------------------------------------------------------------
+
+
+def test_a_refused_connection_is_an_error_with_a_cure() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(ConnectionFailed, match="no connection") as caught:
+        asyncio.run(ask(OpenAIChatProvider("qwen", base_url=f"http://127.0.0.1:{port}/v1")))
+    assert isinstance(caught.value.__cause__, httpx.ConnectError)
+    assert "server runs" in caught.value.cure
+
+
+def test_silence_before_the_reply_is_a_timeout_and_nothing_is_sent_twice() -> None:
+    error, requests = fails_with(AttemptTimedOut, Answer(then="hang"), idle_timeout_s=0.1)
+    assert "idle" in error.cure
+    assert requests == [1]
+
+
+def test_silence_inside_a_stream_is_a_timeout() -> None:
+    fails_with(
+        AttemptTimedOut, Answer(chunked([sse(delta(content="x"), done=False)], complete=False), "hang"), idle_timeout_s=0.1
+    )
+
+
+def test_a_stream_whose_connection_drops_is_an_error() -> None:
+    dropped = chunked([sse(delta(content="x"), done=False)], complete=False)
+    error, _ = fails_with(ConnectionFailed, Answer(dropped, "close"))
+    assert isinstance(error.__cause__, httpx.RemoteProtocolError)
+
+
+def test_a_stream_that_ends_with_its_connection_and_without_its_marker_is_cut_short() -> None:
+    fails_with(StreamCutShort, Answer(until_close(sse(delta(content="x"), done=False)), "close"))
+
+
+@pytest.mark.parametrize("done", [True, False])
+def test_a_connection_that_drops_after_the_finish_reason_takes_nothing_away(done: bool) -> None:
+    async def test(_: LocalServer, provider: OpenAIChatProvider) -> str | None:
+        return (await ask(provider, stream=True)).content
+
+    dropped = chunked([sse(delta(content="5"), delta("stop"), done=done)], complete=False)
+    assert with_server([Answer(dropped, "close")], test) == "5"
+
+
+def test_a_server_that_never_ends_the_body_after_its_marker_is_not_waited_for() -> None:
+    async def test(_: LocalServer, provider: OpenAIChatProvider) -> float:
+        start = time.monotonic()
+        assert (await ask(provider, stream=True, idle_timeout_s=15)).content == "5"
+        return time.monotonic() - start
+
+    endless = chunked([sse(delta(content="5"), delta("stop"))], complete=False)
+    assert with_server([Answer(endless, "hang")], test) < 5
+
+
+def test_what_is_not_http_is_an_error() -> None:
+    error, _ = fails_with(ConnectionFailed, Answer(b"SSH-2.0-OpenSSH_9.9\r\n\r\n", "close"))
+    assert "SSH" in error.what
+
+
+def test_a_broken_compression_is_a_malformed_reply() -> None:
+    fails_with(MalformedReply, Answer(plain(b"not gzip", "content-encoding: gzip")), stream=False)
+
+
+def test_a_redirect_is_not_followed() -> None:
+    error, requests = fails_with(
+        ModelNotFound, Answer(plain(b"", "location: http://127.0.0.1:9/", status="307 Temporary Redirect"))
+    )
+    assert error.status_code == 307
+    assert requests == [1]
+
+
+def test_cancellation_passes_through_and_closes_the_connection() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> None:
+        task = asyncio.create_task(ask(provider, stream=True))
+        await asyncio.wait_for(server.request_came.wait(), 5)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.wait_for(server.closed_by_peer.wait(), 5)
+
+    with_server([Answer(then="hang")], test)
+
+
+# -- what messages may hold ------------------------------------------------------------------------------------------
+
+
+def test_a_quote_is_one_printable_line_of_bounded_length_without_the_key() -> None:
+    peer = Peer("openai:m", "http://h", KEY)
+    assert peer.quote(f"bad key\n\x1b[31m {KEY}!") == "bad key [31m [key]!"
+    assert len(peer.quote("x" * 10_000)) == 500
+    assert KEY not in repr(peer)
+
+
+def test_a_placeholder_key_does_not_garble_messages() -> None:
+    assert Peer("openai:m", "http://h", "x").quote("max exceeded") == "max exceeded"
+
+
+def test_no_error_shows_the_key_even_when_the_service_does() -> None:
+    body = json.dumps({"error": {"message": f"Incorrect API key provided: {KEY}", "code": "invalid_api_key"}}).encode()
+    with pytest.raises(ProviderError) as caught:
+        receive(body, status=401, api_key=KEY)
+    assert KEY not in f"{caught.value} {caught.value!r} {caught.value.__cause__!r}"
+    assert "[key]" in caught.value.what
+
+
+def test_a_long_error_page_is_read_only_in_part_and_quoted_shortly() -> None:
+    with pytest.raises(ProviderError) as caught:
+        receive(*[b"<p>sorry</p>" * 1000] * 1000, status=502)
+    assert len(str(caught.value)) < 1000
+
+
+# -- addresses -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("host", "local"),
+    [
+        ("localhost", True),
+        ("llama.localhost", True),
+        ("127.0.0.1", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("0.0.0.0", True),
+        ("10.0.0.1", False),
+        ("api.openai.com", False),
+        ("localhost.evil.example", False),
+    ],
+)
+def test_a_loopback_host_is_told_from_others(host: str, local: bool) -> None:
+    assert is_loopback(host) is local
+
+
+def test_https_towards_a_server_without_it_is_an_error() -> None:
+    async def test(server: LocalServer, _: OpenAIChatProvider) -> None:
+        provider = OpenAIChatProvider("qwen", base_url=server.base_url.replace("http:", "https:"))
+        with pytest.raises(ConnectionFailed):
+            await ask(provider)
+        await provider.aclose()
+
+    with_server([], test)
+
+
+def test_a_model_without_a_name_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="no name"):
+        OpenAIChatProvider(" ")

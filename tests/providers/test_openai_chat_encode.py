@@ -1,0 +1,113 @@
+"""The request's body: the history's own bytes joined, the tools encoded once, parameters only where they were set."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from statewright_providers.openai_chat import encode, encode_tools
+from statewright_states.messages import Message, ToolCall, ToolSchema
+from statewright_states.ports import ModelRequest
+from transcripts import read_transcript
+from wire import QUESTION, requested
+
+ADD = ToolSchema("add", 'Add two "integers".', b'{"type":"object","properties":{"a":{"type":"integer"}}}')
+MESSAGES = st.lists(
+    st.builds(
+        Message,
+        role=st.sampled_from(["user", "assistant", "tool"]),
+        content=st.none() | st.text(max_size=10),
+        tool_calls=st.lists(st.builds(ToolCall, st.text(max_size=3), st.text(max_size=3), st.text(max_size=5)), max_size=2).map(
+            tuple
+        ),
+        tool_call_id=st.none() | st.text(max_size=3),
+    ),
+    max_size=4,
+).map(tuple)
+
+
+def body_of(request: ModelRequest, **options: Any) -> dict[str, Any]:
+    body: dict[str, Any] = json.loads(requested(request, **options).content)
+    return body
+
+
+def test_a_plain_request_says_only_what_was_asked() -> None:
+    assert body_of(ModelRequest(QUESTION)) == {
+        "model": "qwen",
+        "messages": [{"role": "system", "content": "Be exact."}, {"role": "user", "content": "What is 2 + 3?"}],
+    }
+
+
+def test_a_streamed_request_asks_for_usage_too() -> None:
+    body = body_of(ModelRequest(QUESTION, stream=True))
+    assert body["stream"] is True
+    assert body["stream_options"] == {"include_usage": True}
+
+
+def test_tools_and_parameters_are_sent_as_the_protocol_names_them() -> None:
+    body = body_of(ModelRequest(QUESTION, (ADD,), temperature=0.0, max_output_tokens=64))
+    assert body["temperature"] == 0.0
+    assert body["max_tokens"] == 64
+    assert body["tools"] == [
+        {
+            "type": "function",
+            "function": {
+                "name": "add",
+                "description": 'Add two "integers".',
+                "parameters": {"type": "object", "properties": {"a": {"type": "integer"}}},
+            },
+        }
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base_url", "field"),
+    [
+        ("https://api.openai.com/v1", "max_completion_tokens"),
+        ("https://eu.api.openai.com/v1", "max_completion_tokens"),
+        ("https://mine.openai.azure.com/openai/v1", "max_completion_tokens"),
+        ("http://127.0.0.1:8080/v1", "max_tokens"),
+        ("https://notapi.openai.com.evil.example/v1", "max_tokens"),
+    ],
+)
+def test_the_limit_of_output_tokens_has_the_name_the_host_knows(base_url: str, field: str) -> None:
+    body = body_of(ModelRequest(QUESTION, max_output_tokens=9), base_url=base_url, api_key="a-test-key")
+    assert body[field] == 9
+
+
+@given(MESSAGES, st.booleans(), st.none() | st.floats(0, 2))
+def test_the_body_is_json_and_holds_the_bytes_of_each_message(
+    messages: tuple[Message, ...], stream: bool, temperature: float | None
+) -> None:
+    request = ModelRequest(messages, (ADD,), stream=stream, temperature=temperature)
+    body = encode(request, model="m", tools=encode_tools(request.tools), limit_field="max_tokens")
+    assert b",".join(message.encoded for message in messages) in body
+    assert json.loads(body)["messages"] == [json.loads(message.encoded) for message in messages]
+
+
+def test_a_recorded_history_is_sent_as_the_server_accepted_it() -> None:
+    accepted = json.loads(read_transcript("chat-07").request)
+    history = tuple(Message.from_dict(message) for message in accepted["messages"])
+    assert body_of(ModelRequest(history))["messages"] == accepted["messages"]
+
+
+def test_the_key_is_sent_as_a_bearer_token_and_only_where_there_is_one() -> None:
+    assert requested(ModelRequest(QUESTION), api_key=" sk-test-key\n").headers["authorization"] == "Bearer sk-test-key"
+    assert "authorization" not in requested(ModelRequest(QUESTION)).headers
+
+
+@pytest.mark.parametrize(
+    ("base_url", "url"),
+    [
+        ("http://h:8080/v1", "http://h:8080/v1/chat/completions"),
+        ("http://h:8080/v1/", "http://h:8080/v1/chat/completions"),
+        (" http://h ", "http://h/chat/completions"),
+        ("https://h/deployments/x?api-version=2", "https://h/deployments/x/chat/completions?api-version=2"),
+    ],
+)
+def test_requests_go_to_the_path_below_base_url(base_url: str, url: str) -> None:
+    assert str(requested(ModelRequest(QUESTION), base_url=base_url).url) == url
