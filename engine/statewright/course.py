@@ -74,7 +74,7 @@ class Course:
         self.live: dict[str, Subject[Any]] = dict(self.subjects)
         """The instances that have not ended."""
         self._context = ContextManager(inputs.config)
-        self._router = Router(inputs, self.conversation, payloads)
+        self._router = Router(inputs, self.run, self.conversation, payloads)
         self._waiting: deque[tuple[str, Command]] = deque()
 
     @property

@@ -14,6 +14,7 @@ from statewright.evaluate import SelfEvaluator
 from statewright.inputs import RunInputs
 from statewright.journal.entry import encode
 from statewright.journal.recorder import Payloads
+from statewright.machine import Subject
 from statewright_states.call.vocabulary import CallOutcome, CallRequested, ReportCall
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
@@ -29,9 +30,11 @@ from statewright_states.run.vocabulary import (
     ReleaseTool,
     ReplyReceived,
     RequestTool,
+    RunFacts,
     SettleUnknown,
     SkipTool,
     StopCall,
+    StopTool,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -47,6 +50,7 @@ from statewright_states.tool.vocabulary import (
     ToolRequest,
     ToolRequested,
     ToolSkipped,
+    ToolStopped,
 )
 from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested
 
@@ -65,8 +69,9 @@ RUN, CALL, TOOL = "run", "call", "tool"
 class Router:
     """Turns internal commands into (machine, instance, event)."""
 
-    def __init__(self, inputs: RunInputs, conversation: Conversation, payloads: Payloads) -> None:
+    def __init__(self, inputs: RunInputs, run: Subject[RunFacts], conversation: Conversation, payloads: Payloads) -> None:
         self._inputs = inputs
+        self._run = run
         self._conversation = conversation
         self._payloads = payloads
         self._context = ContextManager(inputs.config)
@@ -83,6 +88,9 @@ class Router:
             case SkipTool():
                 message = prompts.skipped(self._inputs.config.prompts, command.request.call_id, command.reason)
                 return TOOL, command.request.tool, ToolSkipped(command.reason, self._put(message), command.request)
+            case StopTool():
+                message = prompts.skipped(self._inputs.config.prompts, command.request.call_id, "stopped")
+                return TOOL, command.request.tool, ToolStopped(self._put(message))
             case CancelTool():
                 message = prompts.tool_message(command.request.call_id, self._inputs.config.prompts.cancelled)
                 return TOOL, command.request.tool, ToolCancelled(self._put(message), command.request)
@@ -111,10 +119,17 @@ class Router:
             command.purpose,
             command.step,
             retry.max_attempts,
+            self._max_requests(),
             len(retry.fallback_models),
             self._conversation.digest,
             len(self._conversation.messages),
         )
+
+    def _max_requests(self) -> int:
+        """What one call may put on the wire: every attempt on every model, as far as the budget goes."""
+        retry, budget = self._inputs.config.retry, self._inputs.config.budget.max_model_calls
+        together = retry.max_attempts * (1 + len(retry.fallback_models))
+        return together if budget is None else max(1, min(together, budget - self._run.facts.model_calls))
 
     def _message(self, report: ReportCall) -> Message:
         """The reply that was reported; a reported reply always has one."""

@@ -23,6 +23,7 @@ def check(table: Declaration, cells: Mapping[CellKey, Cell]) -> None:
     _states_are_declared(table)
     _final_states_have_no_exit(table)
     _questions_have_one_meaning(table)
+    _questions_are_asked_once(table)
     for (state, event), cell in cells.items():
         _exactly_one_row_fires(table, f"{state} + {event.__name__}", cell)
     _states_are_reachable(table)
@@ -98,6 +99,19 @@ def _questions_have_one_meaning(table: Declaration) -> None:
                     f"two different questions are called {known.name!r}",
                     f"row {declared.id}",
                     "rename one of them: the name is what the journal records",
+                )
+
+
+def _questions_are_asked_once(table: Declaration) -> None:
+    for declared in table.stated:
+        for name, count in Counter(condition.question.name for condition in declared.when).items():
+            if count > 1:
+                raise _broken(
+                    "questions-are-asked-once",
+                    table,
+                    f"{declared.id} names the question {name!r} twice",
+                    f"row {declared.id}",
+                    "join its answers in one condition: is_(...) takes several",
                 )
 
 

@@ -15,6 +15,7 @@ def holder(owner: str | None, until_us: int, now_us: int) -> str | None:
 
 
 def run_not_found(run_id: str, location: str) -> RunNotFound:
+    """The journal holds no run of this id."""
     return RunNotFound(
         f"there is no run {run_id!r} in this journal",
         where=location,
@@ -23,12 +24,14 @@ def run_not_found(run_id: str, location: str) -> RunNotFound:
 
 
 def run_exists(run_id: str, location: str) -> RunExists:
+    """The journal holds a run of this id already."""
     return RunExists(
         f"the journal already holds a run {run_id!r}", where=location, cure="resume that run, or start one under another id"
     )
 
 
 def busy(run_id: str, location: str, owner: str, until_us: int) -> JournalBusy:
+    """Another owner's lease on the run still holds."""
     until = datetime.fromtimestamp(until_us / 1_000_000, UTC).isoformat(sep=" ", timespec="seconds")
     return JournalBusy(
         f"run {run_id!r} is being written by {owner}, whose lease holds until {until}",
@@ -49,6 +52,7 @@ def fenced(lease: Lease, location: str, owner: str | None, epoch: int) -> Fenced
 
 
 def wrong_head(lease: Lease, location: str, batch: Batch, head_seq: int, head_hash: str) -> JournalDamaged:
+    """The batch does not continue the run's last entry."""
     first = batch.entries[0]
     return JournalDamaged(
         f"entry {first.seq} of run {lease.run_id!r} continues {batch.prev_hash[:12]}…, but the run ends with entry "

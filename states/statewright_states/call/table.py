@@ -3,7 +3,7 @@
 Theory of operation. One logical model request, whoever asked: generation, summary, evaluation or closing. It sends,
 watches the reply begin, and ends exactly once: replied, failed, timed out or cancelled. Retries and fallback models
 live here and nowhere else: no layer below repeats a request, none above asks twice, so the number of requests per call
-is at most ``max_attempts`` for each model. What a failure means is its *fault*: transient ones are tried again after a
+is at most ``max_attempts`` for each model, and ``max_requests`` together. What a failure means is its *fault*: transient ones are tried again after a
 wait, an unavailable model is replaced by the next one, an overflow or a rejected request ends the call, because sending
 it again cannot help.
 
@@ -55,13 +55,13 @@ def fault(facts: CallFacts, event: AttemptFailed) -> Fault:
 @yes_no
 def attempts_left(facts: CallFacts, event: Event) -> bool:
     """May this model be tried again?"""
-    return facts.attempt < facts.max_attempts
+    return facts.attempt < facts.max_attempts and facts.attempts < facts.max_requests
 
 
 @yes_no
 def fallback_left(facts: CallFacts, event: Event) -> bool:
-    """Is there another model to turn to?"""
-    return facts.model_index < facts.fallbacks
+    """Is there another model to turn to, and a request left for it?"""
+    return facts.model_index < facts.fallbacks and facts.attempts < facts.max_requests
 
 
 @yes_no
@@ -144,6 +144,7 @@ def fold(facts: CallFacts, event: Event, commands: tuple[Command, ...]) -> CallF
                 purpose=event.purpose,
                 step=event.step,
                 max_attempts=event.max_attempts,
+                max_requests=event.max_requests,
                 fallbacks=event.fallbacks,
             )
         case AttemptFailed():

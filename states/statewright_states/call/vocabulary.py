@@ -28,12 +28,16 @@ class CallState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class CallRequested(Event):
-    """The run asks for a reply. ``transcript`` is the digest of everything the model will be shown."""
+    """The run asks for a reply. ``transcript`` is the digest of everything the model will be shown.
+
+    ``max_attempts`` bounds the requests to one model, ``max_requests`` those of this call to all its models together.
+    """
 
     call: str
     purpose: Purpose
     step: int
     max_attempts: int
+    max_requests: int
     fallbacks: int
     transcript: str
     messages: int
@@ -101,6 +105,7 @@ class CallFacts:
     purpose: Purpose = Purpose.GENERATION
     step: int = 0
     max_attempts: int = 1
+    max_requests: int = 1
     fallbacks: int = 0
     attempt: int = 0
     attempts: int = 0

@@ -38,6 +38,7 @@ from statewright_states.run.vocabulary import (
     SettleUnknown,
     SkipTool,
     StopCall,
+    StopTool,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -143,7 +144,7 @@ def _width(facts: RunFacts, requests: Sequence[ToolRequest]) -> int:
     """How many of these calls may run at the same time."""
     settings = facts.settings
     together = settings.parallel_tools and all(request.parallel and not request.person for request in requests)
-    return settings.max_parallel_tools if together else 1
+    return (settings.max_parallel_tools or len(requests)) if together else 1
 
 
 def _calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
@@ -177,7 +178,13 @@ def skip_all(reason: str) -> Effect:
 
 
 def cancel_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
-    return tuple(CancelTool(call.request) for call in facts.tools if call.phase not in (SETTLED, UNKNOWN))
+    """Give up every call that has no result yet, this event counted."""
+    return tuple(CancelTool(call.request) for call in _calls_after(facts, event) if call.phase not in (SETTLED, UNKNOWN))
+
+
+def stop_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+    """Tell every released call that a stop was asked for: one that has not begun, will not begin."""
+    return tuple(StopTool(call.request) for call in facts.tools if call.phase is LAUNCHED)
 
 
 def ask_outcome(facts: RunFacts, event: ToolOutcomeUnknown) -> Command:

@@ -41,15 +41,17 @@ class Left(StrEnum):
 @one_of(ReplyKind)
 def kind(facts: RunFacts, event: ReplyReceived) -> ReplyKind:
     """What kind of reply is this?"""
-    if event.finish is Finish.BLOCKED:
-        return ReplyKind.BLOCKED
-    if event.calls:
-        return ReplyKind.TOOLS_CUT if event.finish is Finish.LENGTH else ReplyKind.TOOLS
-    if event.finish is Finish.LENGTH:
-        return ReplyKind.LENGTH
-    if event.finish is Finish.STOP:
-        return ReplyKind.FINAL if event.has_text else ReplyKind.EMPTY
-    return ReplyKind.OTHER
+    match event.finish:
+        case Finish.BLOCKED:
+            return ReplyKind.BLOCKED
+        case Finish.LENGTH:
+            return ReplyKind.TOOLS_CUT if event.calls else ReplyKind.LENGTH
+        case Finish.STOP | Finish.TOOL_CALLS if event.calls:
+            return ReplyKind.TOOLS
+        case Finish.STOP:
+            return ReplyKind.FINAL if event.has_text else ReplyKind.EMPTY
+        case _:
+            return ReplyKind.OTHER
 
 
 @yes_no

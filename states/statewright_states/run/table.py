@@ -37,6 +37,7 @@ from statewright_states.run.effects import (
     settle_unknown,
     skip_all,
     stop_call,
+    stop_tools,
     summarise,
     watch_deadline,
 )
@@ -102,6 +103,7 @@ FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 LIVE = tuple(state for state in S if state not in FINAL)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 TIMED = (S.GENERATING, S.AWAITING_APPROVAL, S.COMPACTING, S.EVALUATING, S.CLOSING)
+ELSEWHERE = tuple(state for state in LIVE if state is not S.ACTING)
 STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_all("run ended")
 
 # fmt: off
@@ -174,8 +176,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-BUDG-1",), why="no budget left for a reminder"),
         Row("RUN-24", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(EMPTY), stopping.no, nudged.yes), do=(finish(R.EMPTY_REPLY),),
             req=("R-REPLY-5",), why="reminded before, and still nothing"),
-        Row("RUN-25", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(OTHER),), do=(finish(R.INCOMPLETE),),
-            req=("R-REPLY-7",), why="an ending we do not know is no success; the text is kept"),
+        Row("RUN-25", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(OTHER),), do=(OUT_OF_REACH, finish(R.INCOMPLETE)),
+            req=("R-REPLY-7",), why="an ending we do not know is no success: the text is kept, calls beside it are not run"),
         # -- generating: no reply ------------------------------------------------------------------------------------
         Row("RUN-26", S.GENERATING, CallTimedOut,  S.PARTIAL,           do=(finish(R.STEP_TIMEOUT),),
             req=("R-TIME-2",), why="what was done so far is kept"),
@@ -205,8 +207,10 @@ RUN: Table[RunFacts] = Table(
             req=("R-STOP-1",), why="what is launched is finished"),
         Row("RUN-70", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(A_PERSON), stopping.no),
             req=("R-REC-3",), why="only a lost outcome is left: a person is being asked"),
-        Row("RUN-35", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(NOTHING, A_PERSON), stopping.yes), do=(finish(R.INTERRUPTED),),
+        Row("RUN-35", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(NOTHING), stopping.yes), do=(finish(R.INTERRUPTED),),
             req=("R-STOP-1",), why="what was launched is finished, and a stop was asked for"),
+        Row("RUN-78", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(A_PERSON), stopping.yes), do=(finish(R.TOOL_OUTCOME_UNKNOWN),),
+            req=("R-STOP-1", "R-REC-3"), why="only a lost outcome is left, and a stop waits for nobody"),
         Row("RUN-36", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(NOTHING), stopping.no, budget_left.no), do=(finish(R.BUDGET_EXCEEDED),),
             req=("R-BUDG-1",), why="no budget left for another model call"),
         Row("RUN-37", S.ACTING,     ToolSettled,   S.CLOSING,           when=(left.is_(NOTHING), stopping.no, budget_left.yes, steps_left.no, may_close.yes), do=(close,),
@@ -219,21 +223,25 @@ RUN: Table[RunFacts] = Table(
             req=("R-STEP-1",), why="every call has its result: the next step"),
         Row("RUN-41", S.ACTING,     ToolOutcomeUnknown, SAME,           when=(stopping.no,), do=(ask_outcome,),
             req=("R-REC-3",), why="a call that may not run twice began, and its end was lost: ask a person"),
-        Row("RUN-71", S.ACTING,     ToolOutcomeUnknown, S.PARTIAL,      when=(stopping.yes,), do=(OUT_OF_REACH, cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
+        Row("RUN-71", S.ACTING,     ToolOutcomeUnknown, S.PARTIAL,      when=(stopping.yes,), do=(cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-REC-3", "R-STOP-1"), why="stopping: the lost outcome is reported, nobody is waited for"),
         Row("RUN-72", S.ACTING,     OutcomeStated, SAME,                when=(awaited.yes, go_on.yes), do=(settle_unknown,),
             req=("R-REC-3",), why="a person looked and lets the run go on"),
-        Row("RUN-73", S.ACTING,     OutcomeStated, S.PARTIAL,           when=(awaited.yes, go_on.no), do=(OUT_OF_REACH, cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
+        Row("RUN-73", S.ACTING,     OutcomeStated, S.PARTIAL,           when=(awaited.yes, go_on.no), do=(cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-REC-3", "R-TRANS-2"), why="a person looked and ends the run"),
         # -- compacting ----------------------------------------------------------------------------------------------
-        Row("RUN-42", S.COMPACTING, SummaryReady,  S.GENERATING,        when=(stopping.no, fits.yes), do=(replace_old_exchanges, call_model),
+        Row("RUN-42", S.COMPACTING, SummaryReady,  S.GENERATING,        when=(stopping.no, fits.yes, budget_left.yes), do=(replace_old_exchanges, call_model),
             req=("R-CTX-1",), why="the summary stands for the old exchanges"),
+        Row("RUN-76", S.COMPACTING, SummaryReady,  S.PARTIAL,           when=(stopping.no, fits.yes, budget_left.no), do=(replace_old_exchanges, finish(R.BUDGET_EXCEEDED)),
+            req=("R-BUDG-1",), why="the summary used up the budget"),
         Row("RUN-43", S.COMPACTING, SummaryReady,  S.FAILED,            when=(stopping.no, fits.no), do=(replace_old_exchanges, finish(R.CONTEXT_FULL)),
             req=("R-CTX-4",), why="summarised, and still longer than the window"),
         Row("RUN-44", S.COMPACTING, SummaryReady,  S.PARTIAL,           when=(stopping.yes,), do=(replace_old_exchanges, finish(R.INTERRUPTED)),
             req=("R-STOP-1",), why="a stop allows no further model call"),
-        Row("RUN-45", S.COMPACTING, SummaryFailed, S.GENERATING,        when=(stopping.no, fits.yes), do=(drop_old_exchanges, call_model),
+        Row("RUN-45", S.COMPACTING, SummaryFailed, S.GENERATING,        when=(stopping.no, fits.yes, budget_left.yes), do=(drop_old_exchanges, call_model),
             req=("R-CTX-2",), why="nothing is lost to a failed summary: the messages stay, as far as the window holds them"),
+        Row("RUN-77", S.COMPACTING, SummaryFailed, S.PARTIAL,           when=(stopping.no, fits.yes, budget_left.no), do=(finish(R.BUDGET_EXCEEDED),),
+            req=("R-BUDG-1",), why="the attempts at a summary used up the budget"),
         Row("RUN-46", S.COMPACTING, SummaryFailed, S.FAILED,            when=(stopping.no, fits.no), do=(finish(R.CONTEXT_FULL),),
             req=("R-CTX-4",), why="no summary, and nothing left that may be dropped"),
         Row("RUN-47", S.COMPACTING, SummaryFailed, S.PARTIAL,           when=(stopping.yes,), do=(finish(R.INTERRUPTED),),
@@ -261,9 +269,9 @@ RUN: Table[RunFacts] = Table(
             req=("R-STOP-1", "R-TRANS-2"), why="nothing is in flight: end now"),
         Row("RUN-57", ASKING,       StopRequested, SAME,                do=(stop_call,),
             req=("R-STOP-1",), why="the reply on its way is waited for; the stop is noted"),
-        Row("RUN-58", S.ACTING,     StopRequested, SAME,                when=(in_flight.yes,), do=(STOPPED,),
+        Row("RUN-58", S.ACTING,     StopRequested, SAME,                when=(in_flight.yes,), do=(STOPPED, stop_tools),
             req=("R-STOP-1", "R-TRANS-2"), why="what is launched is finished, the rest is skipped"),
-        Row("RUN-74", S.ACTING,     StopRequested, S.PARTIAL,           when=(in_flight.no,), do=(STOPPED, finish(R.INTERRUPTED)),
+        Row("RUN-74", S.ACTING,     StopRequested, S.PARTIAL,           when=(in_flight.no,), do=(STOPPED, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-STOP-1", "R-REC-3"), why="only a lost outcome is waited for, and a stop waits for nobody"),
         Row("RUN-59", LIVE,         CancelRequested, S.PARTIAL,         do=(cancel_call, cancel_tools, finish(R.CANCELLED)),
             req=("R-STOP-2",), why="cancelled: abort what is in flight and end at once"),
@@ -290,6 +298,7 @@ RUN: Table[RunFacts] = Table(
         Ignore("RUN-95", FINAL,    LaneGranted,        req=("R-LATE-1",), why="the run has ended while it waited for its lane"),
         Ignore("RUN-96", FINAL,    EngineFailed,       req=("R-LATE-1",), why="the run has ended"),
         Ignore("RUN-97", FINAL,    OutcomeStated,      req=("R-LATE-1",), why="the run has ended; the statement came too late"),
+        Ignore("RUN-99", ELSEWHERE, OutcomeStated,     req=("R-LATE-1",), why="nobody is being asked any more"),
         Ignore("RUN-98", S.ACTING, OutcomeStated,      when=(awaited.no,), req=("R-LATE-1",), why="nobody is being asked about this call"),
     ),
 )

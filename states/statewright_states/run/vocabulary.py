@@ -120,9 +120,11 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What the run was told at its start, as far as questions ask for it. ``None`` and 0 mean without a limit.
+    """What the run was told at its start, as far as questions ask for it.
 
-    ``max_steps`` is the exception: 0 allows no call. Tokens are whole tokens, money is millionths of a US dollar.
+    ``None`` means without a limit; so does 0 for ``max_identical_calls``, ``max_parallel_tools``,
+    ``summarize_after_exchanges`` and ``window_tokens``. Every other 0 allows none. Tokens are whole tokens, money is
+    millionths of a US dollar.
     """
 
     max_steps: int = 40
@@ -405,6 +407,13 @@ class SkipTool(Command):
 @dataclass(frozen=True, slots=True)
 class CancelTool(Command):
     """The run is over for this call."""
+
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StopTool(Command):
+    """Tell a released call that a stop was asked for: if it has not begun, it will not begin."""
 
     request: ToolRequest
 

@@ -40,6 +40,7 @@ from statewright_states.tool.vocabulary import (
     ToolReturned,
     ToolSkipped,
     ToolState,
+    ToolStopped,
 )
 
 # -- questions -------------------------------------------------------------------------------------------------------
@@ -75,7 +76,15 @@ def may_run_twice(facts: ToolFacts, event: Event) -> bool:
     return facts.effect in (ToolEffect.READ, ToolEffect.IDEMPOTENT)
 
 
+@yes_no
+def decided_before(facts: ToolFacts, event: ApprovalGiven) -> bool:
+    """Has a person decided about this call already?"""
+    return facts.approval is not Approval.OPEN
+
+
 def _decided(facts: ToolFacts, event: ApprovalGiven) -> Approval:
+    if event.meaning == "reviewed":
+        return Approval.OPEN
     return Approval.APPROVED if event.approve else Approval.REJECTED
 
 
@@ -99,7 +108,7 @@ def abandon(facts: ToolFacts, event: Event) -> Command:
 
 
 def report_decided(facts: ToolFacts, event: Event) -> Command:
-    return ReportDecided(facts.tool, isinstance(event, ApprovalGiven) and event.ends_run)
+    return ReportDecided(facts.tool, isinstance(event, ApprovalGiven) and event.ends_run and not event.approve)
 
 
 def report_settled(facts: ToolFacts, event: Event) -> Command:
@@ -124,13 +133,15 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
             facts = replace(facts, released=True)
         case ApprovalGiven() if event.arguments == facts.arguments:
             facts = replace(facts, approval=_decided(facts, event), message=event.message)
+        case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
+            facts = replace(facts, message=event.message)
         case ToolSkipped() | ToolCancelled():
             known = facts if facts.tool else replace(facts, tool=event.request.tool, call_id=event.request.call_id)
             facts = replace(known, name=event.request.name, message=event.message)
         case ToolReturned() | ToolFailed() | ToolDeadline():
             facts = replace(facts, message=event.message)
-        case ToolResumed() if not any(isinstance(command, StartTool | AssessTool | AskPerson) for command in commands):
-            facts = replace(facts, message=facts.message or event.message)
+        case ToolResumed() if any(isinstance(command, ReportOutcomeUnknown) for command in commands):
+            facts = replace(facts, message=event.message)
         case _:
             pass
     if any(isinstance(command, StartTool) for command in commands):
@@ -208,6 +219,10 @@ TOOL: Table[ToolFacts] = Table(
         # -- the run does not want it --------------------------------------------------------------------------------
         Row("TOOL-23", WAITING,     ToolSkipped,   S.SKIPPED,
             req=("R-STOP-1", "R-TRANS-2"), why="not begun, and not to be begun; it still gets its one tool message"),
+        Row("TOOL-26", WAITING,     ToolStopped,   S.SKIPPED,           do=(report_settled,),
+            req=("R-STOP-1", "R-TRANS-2"), why="its turn had come, but it has not begun: a stop waits for no assessment and no person"),
+        Row("TOOL-28", S.RUNNING,   ToolStopped,   SAME,
+            req=("R-STOP-1",), why="what is running is finished"),
         Row("TOOL-24", WAITING,     ToolCancelled, S.CANCELLED,
             req=("R-STOP-2", "R-TRANS-2"), why="the run ends at once"),
         Row("TOOL-25", S.RUNNING,   ToolCancelled, S.CANCELLED,         do=(abandon,),
@@ -227,6 +242,8 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-REC-3",), why="it may have happened: never silently twice, never silently lost"),
     ),
     ignores=(
+        Ignore("TOOL-87", S.RUNNING,           ApprovalGiven, req=("R-LATE-1",), why="decided already, and begun"),
+        Ignore("TOOL-88", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.yes), req=("R-APPR-3",), why="decided already; a decision is not changed"),
         Ignore("TOOL-89", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.no,), req=("R-APPR-3",), why="a decision about another version of this call"),
         Ignore("TOOL-90", FINAL, ToolAssessed,  req=("R-LATE-1",), why="the call has settled"),
         Ignore("TOOL-91", FINAL, ApprovalGiven, req=("R-LATE-1",), why="the call has settled; the decision came too late"),

@@ -142,6 +142,13 @@ class ToolSkipped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolStopped(Event):
+    """A stop was asked for after this call's turn had come. ``message`` is shown to the model if it never began."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolCancelled(Event):
     """The run is over: whatever this call does, its result is not wanted any more."""
 

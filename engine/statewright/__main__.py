@@ -1,0 +1,10 @@
+"""``python -m statewright``: the command line."""
+
+from __future__ import annotations
+
+import sys
+
+from statewright.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,8 @@
+"""Drawings of the declared machines: Mermaid, DOT, SVG and Markdown, all from the tables, the same bytes each time."""
+
+from __future__ import annotations
+
+from statewright.drawing.files import drawings, stale_drawings, write_drawings
+from statewright.drawing.formats import FORMATS, dot, drawing, markdown, mermaid, svg
+
+__all__ = ["FORMATS", "dot", "drawing", "drawings", "markdown", "mermaid", "stale_drawings", "svg", "write_drawings"]

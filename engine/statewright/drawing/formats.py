@@ -1,0 +1,55 @@
+"""A table in each format. Pure: the same table gives the same text, on every machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from statewright.drawing.dot_text import dot_document
+from statewright.drawing.layout import layout
+from statewright.drawing.machines import theory_of
+from statewright.drawing.markdown_text import markdown_document
+from statewright.drawing.mermaid_text import mermaid_document
+from statewright.drawing.picture import picture
+from statewright.drawing.svg_text import svg_document
+from statewright_states.errors import ConfigurationError
+from statewright_states.table import Table
+
+
+def mermaid(table: Table[Any]) -> str:
+    """The table as a Mermaid state diagram."""
+    return mermaid_document(picture(table))
+
+
+def dot(table: Table[Any]) -> str:
+    """The table in Graphviz's language."""
+    return dot_document(picture(table))
+
+
+def svg(table: Table[Any]) -> str:
+    """The table as a picture. Raises ConfigurationError when Graphviz (``statewright[diagrams]``) is not installed."""
+    drawn = picture(table)
+    return svg_document(drawn, layout(drawn))
+
+
+def markdown(table: Table[Any]) -> str:
+    """The table as a document: theory of operation, states, questions, and every row."""
+    return markdown_document(table, theory_of(table))
+
+
+FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "markdown": markdown}
+"""Every format by its name."""
+
+SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md"}
+"""The file name suffix of each format."""
+
+
+def drawing(table: Table[Any], format_name: str) -> str:
+    """The table in one of the formats mermaid, dot, svg, markdown. Raises ConfigurationError for any other."""
+    if format_name not in FORMATS:
+        raise ConfigurationError(
+            f"there is no drawing format {format_name!r}",
+            where=f"the drawing of {table.name}",
+            cure=f"use one of: {', '.join(FORMATS)}",
+        )
+    return FORMATS[format_name](table)

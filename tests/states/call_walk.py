@@ -1,0 +1,81 @@
+"""What may happen to a model call, and what must hold after each step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from random import Random
+
+from statewright_states.call.table import CALL
+from statewright_states.call.vocabulary import (
+    AttemptFailed,
+    AttemptReplied,
+    BackoffElapsed,
+    CallFacts,
+    CallRequested,
+    CallState,
+    ReplyBegan,
+    ReportCall,
+    SendRequest,
+    StepDeadline,
+)
+from statewright_states.errors import Fault
+from statewright_states.row import Event
+from statewright_states.table import Taken
+from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
+from walker import Walker, Witness
+
+S = CallState
+ON_THE_WIRE = (S.SENDING, S.STREAMING)
+
+
+def possible(state: StrEnum, facts: CallFacts, chance: Random) -> Sequence[Event]:
+    if not facts.send:
+        purpose = chance.choice(tuple(Purpose))
+        attempts, fallbacks, most = chance.randint(1, 3), chance.randint(0, 2), chance.randint(1, 9)
+        return [CallRequested("call-1", purpose, 1, attempts, most, fallbacks, "transcript", 2)]
+    from_outside: list[Event] = [StopRequested(), CancelRequested(), StepDeadline()]
+    if state in CALL.final:
+        return [*from_outside, ReplyBegan(facts.send), BackoffElapsed(facts.send), *_results(facts.send)]
+    if state is S.BACKING_OFF:
+        return [*from_outside, Resumed(2), BackoffElapsed(facts.send)]
+    began: list[Event] = [ReplyBegan(facts.send)] if state is S.SENDING else []
+    stale = [ReplyBegan(facts.send - 1), *_results(facts.send - 1)]
+    return [*from_outside, Resumed(2), *began, *_results(facts.send), *stale]
+
+
+def _results(send: int) -> Sequence[Event]:
+    failures = (AttemptFailed(send, fault, "Error", detail="it failed", shown=fault is Fault.TRANSIENT) for fault in Fault)
+    return [AttemptReplied(send, "message", None, None, "stop", 1, 1, 0, 0, 1), *failures]
+
+
+def holds(path: Sequence[Witness[CallFacts]]) -> None:
+    step = path[-1]
+    assert isinstance(step.decision, Taken)
+    facts, taken = step.decision.facts, step.decision
+    assert facts.attempts <= facts.max_attempts * (facts.fallbacks + 1)
+    assert facts.attempt <= facts.max_attempts
+    assert facts.attempts <= facts.max_requests
+    assert facts.model_index <= facts.fallbacks
+    _each_request_has_a_number_of_its_own(step.facts, taken)
+    _it_reports_when_somebody_waits(taken)
+    if facts.stop:
+        assert not [command for command in taken.commands if isinstance(command, SendRequest)], taken.row.id
+
+
+def _each_request_has_a_number_of_its_own(before: CallFacts, taken: Taken[CallFacts]) -> None:
+    sent = [command for command in taken.commands if isinstance(command, SendRequest)]
+    assert [command.send for command in sent] == list(range(before.send + 1, taken.facts.send + 1))
+    assert all(command.restart == taken.facts.shown for command in sent)
+    assert taken.facts.attempts == before.attempts + sum(command.new_attempt for command in sent)
+
+
+def _it_reports_when_somebody_waits(taken: Taken[CallFacts]) -> None:
+    reports = [command for command in taken.commands if isinstance(command, ReportCall)]
+    awaited = taken.to in CALL.final and taken.row.event is not CancelRequested
+    assert len(reports) == awaited, taken.row.id
+    assert all(report.attempts == taken.facts.attempts for report in reports)
+
+
+def call_walker() -> Walker[CallFacts]:
+    return Walker(CALL, possible, holds)

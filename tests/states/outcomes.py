@@ -1,0 +1,206 @@
+"""What comes of things outside, by chance: replies and failures, assessments, decisions, what a judge says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from random import Random
+from typing import Any
+
+from statewright_states.call.vocabulary import (
+    AttemptFailed,
+    AttemptReplied,
+    BackoffElapsed,
+    CallOutcome,
+    ReplyBegan,
+    ReportCall,
+    StepDeadline,
+)
+from statewright_states.effects import ToolEffect
+from statewright_states.errors import Fault
+from statewright_states.row import Event
+from statewright_states.run.vocabulary import (
+    CallFailed,
+    CallFault,
+    CallTimedOut,
+    ContextBuilt,
+    ContextFailed,
+    Finish,
+    LaneGranted,
+    OutcomeStated,
+    ReplyReceived,
+    RunDeadline,
+    SummaryFailed,
+    SummaryReady,
+    VerdictReached,
+)
+from statewright_states.tool.vocabulary import (
+    ApprovalGiven,
+    Assessment,
+    ToolAssessed,
+    ToolDeadline,
+    ToolFailed,
+    ToolRequest,
+    ToolReturned,
+)
+from statewright_states.vocabulary import Purpose
+
+RUN_NAME = "run"
+
+
+class What(StrEnum):
+    """What is going on outside."""
+
+    LANE = "lane"
+    CONTEXT = "context"
+    REQUEST = "request"
+    REPLY = "reply"
+    BACKOFF = "backoff"
+    ASSESSMENT = "assessment"
+    TOOL = "tool"
+    PERSON = "person"
+    OUTCOME = "outcome"
+    RUN_TIMER = "run timer"
+    STEP_TIMER = "step timer"
+
+
+TIMERS = (What.RUN_TIMER, What.STEP_TIMER)
+ASKED = (What.PERSON, What.OUTCOME)
+FAULTS = (Fault.TRANSIENT, Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """Something outside that will answer one machine.
+
+    ``number`` is the send or the attempt it belongs to, ``subject`` the tool call it is about, ``arguments`` what a
+    person was shown.
+    """
+
+    what: What
+    machine: str = RUN_NAME
+    number: int = 0
+    subject: str = ""
+    arguments: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Decides by ``chance`` what comes of things. ``asked_for`` collects every tool call of every reply."""
+
+    chance: Random
+    asked_for: dict[str, ToolRequest] = field(default_factory=dict[str, ToolRequest])
+
+    def of(self, pending: Pending) -> Event:
+        """The event that something outside ends with."""
+        match pending.what:
+            case What.LANE:
+                return LaneGranted()
+            case What.CONTEXT:
+                built = ContextBuilt(pending.number, ("system", "user"), self.chance.choice((1, 1, 1, 3)))
+                return ContextFailed("no prompt") if self._in(20) else built
+            case What.REQUEST:
+                return ReplyBegan(pending.number) if self._in(3) else self._attempt(pending.number, shown=False)
+            case What.REPLY:
+                return self._attempt(pending.number, shown=True)
+            case What.BACKOFF:
+                return BackoffElapsed(pending.number)
+            case What.ASSESSMENT:
+                return self._assessment(pending.machine)
+            case What.TOOL:
+                late = ToolDeadline("too late")
+                return self.chance.choice((ToolReturned("result", "result"), ToolFailed("error", "error"), late))
+            case What.PERSON:
+                return self._decision(pending.arguments)
+            case What.OUTCOME:
+                return OutcomeStated(pending.subject, go_on=not self._in(3), actor="somebody", comment="looked")
+            case What.RUN_TIMER:
+                return RunDeadline()
+            case What.STEP_TIMER:
+                return StepDeadline()
+
+    def of_call(self, report: ReportCall) -> Event:
+        """What the run is told of a model call that has ended."""
+        replied = report.outcome is CallOutcome.REPLIED
+        match report.purpose:
+            case Purpose.SUMMARY if replied:
+                return SummaryReady(message="summary", exchanges=1, context_tokens=self.size(), **_used(report))
+            case Purpose.SUMMARY:
+                return SummaryFailed(error="no summary", exchanges=2, context_tokens=self.size(), attempts=report.attempts)
+            case Purpose.EVALUATION:
+                good = replied and self._in(3)
+                return VerdictReached(
+                    reached=replied, completed=good, confidence=1.0, issues=(), suggestion="", **_used(report)
+                )
+            case _ if replied:
+                return self._reply(report)
+            case _ if report.outcome is CallOutcome.TIMED_OUT:
+                return CallTimedOut(report.attempts)
+            case _:
+                faults = {CallOutcome.OVERFLOW: CallFault.OVERFLOW, CallOutcome.STOPPED: CallFault.STOPPED}
+                return CallFailed(faults.get(report.outcome, CallFault.OTHER), "no reply", report.attempts)
+
+    def size(self) -> int:
+        """An estimate of the transcript in tokens: sometimes over the window."""
+        return self.chance.choice((1, 2, 2, 3))
+
+    def _in(self, cases: int) -> bool:
+        return self.chance.randrange(cases) == 0
+
+    def _attempt(self, send: int, *, shown: bool) -> Event:
+        if self._in(3):
+            return AttemptFailed(send, self.chance.choice(FAULTS), "Error", detail="it failed", shown=shown)
+        return AttemptReplied(
+            send=send,
+            message="message",
+            raw=None,
+            model=None,
+            finish="stop",
+            input_tokens=1,
+            output_tokens=1,
+            cached_input_tokens=0,
+            reasoning_tokens=0,
+            cost_microusd=1,
+        )
+
+    def _assessment(self, tool: str) -> ToolAssessed:
+        usual = Assessment.PERSON if self.asked_for[tool].person else Assessment.CLEAR
+        found = self.chance.choice((usual, usual, usual, Assessment.PERSON, Assessment.FAULTY, Assessment.DENIED))
+        refused = found in (Assessment.FAULTY, Assessment.DENIED)
+        return ToolAssessed(found, "arguments", "refused" if refused else None)
+
+    def _decision(self, arguments: str) -> ApprovalGiven:
+        meaning = self.chance.choice(("approved", "approved", "rejected", "rejected", "reviewed"))
+        return ApprovalGiven(
+            approve=meaning == "approved",
+            actor="somebody",
+            meaning=meaning,
+            comment="",
+            arguments=arguments if not self._in(5) else "another version",
+            ends_run=meaning == "rejected" and self._in(5),
+            message="rejected" if meaning == "rejected" else None,
+        )
+
+    def _reply(self, report: ReportCall) -> ReplyReceived:
+        count = 0 if report.purpose is Purpose.CLOSING else self.chance.choice((0, 1, 1, 2, 3))
+        calls = tuple(self._tool_call(f"{report.call}/tool-{number + 1}") for number in range(count))
+        self.asked_for.update({call.tool: call for call in calls})
+        finishes = (Finish.TOOL_CALLS, Finish.LENGTH, Finish.BLOCKED) if calls else tuple(Finish)
+        weights = (10, 2, 1) if calls else (6, 1, 3, 1, 1)
+        return ReplyReceived(
+            finish=self.chance.choices(finishes, weights)[0],
+            has_text=not self._in(3),
+            message="message",
+            calls=calls,
+            calls_digest=self.chance.choice("ab"),
+            context_tokens=self.size(),
+            **_used(report),
+        )
+
+    def _tool_call(self, tool: str) -> ToolRequest:
+        effect = self.chance.choice(tuple(ToolEffect))
+        return ToolRequest(tool, "id", "tool", "arguments", effect, person=self._in(3), parallel=not self._in(3))
+
+
+def _used(report: ReportCall) -> dict[str, Any]:
+    return {"attempts": report.attempts, "tokens": report.tokens, "cost_microusd": report.cost_microusd}

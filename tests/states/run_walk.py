@@ -1,0 +1,236 @@
+"""What may happen to a run, and what must hold after each step of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from random import Random
+
+from statewright_states.effects import ToolEffect
+from statewright_states.row import Event
+from statewright_states.run.table import RUN
+from statewright_states.run.vocabulary import (
+    CallDecided,
+    CallFailed,
+    CallFault,
+    CallModel,
+    CallPhase,
+    CallTimedOut,
+    CancelTool,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    EvaluationMode,
+    Finish,
+    FinishRun,
+    LaneGranted,
+    OnLimit,
+    OutcomeStated,
+    ReplyReceived,
+    RunAdmitted,
+    RunDeadline,
+    RunFacts,
+    RunSettings,
+    RunState,
+    SkipTool,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    ToolSettled,
+    VerdictReached,
+)
+from statewright_states.table import Taken
+from statewright_states.tool.vocabulary import ToolRequest
+from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
+from walker import Walker, Witness
+
+S = RunState
+ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
+OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
+ORDER = tuple(CallPhase)
+
+
+def settings(chance: Random) -> RunSettings:
+    return RunSettings(
+        max_steps=chance.choice((0, 1, 2, 4, 4)),
+        on_limit=chance.choice(tuple(OnLimit)),
+        max_continuations=chance.choice((0, 1, 2)),
+        max_identical_calls=chance.choice((0, 0, 1, 2)),
+        parallel_tools=chance.random() < 0.8,
+        max_parallel_tools=chance.choice((0, 1, 2)),
+        evaluation=chance.choice(tuple(EvaluationMode)),
+        max_evaluation_retries=chance.choice((0, 1, 2)),
+        summarize_after_exchanges=chance.choice((0, 1, 2)),
+        window_tokens=chance.choice((0, 2)),
+        max_model_calls=chance.choice((None, None, None, None, 0, 1, 3)),
+        max_tool_calls=chance.choice((None, None, None, 2)),
+        max_total_tokens=chance.choice((None, None, None, 4)),
+        max_cost_microusd=chance.choice((None, None, None, 4)),
+    )
+
+
+# -- what may happen -----------------------------------------------------------------------------------------------------
+
+
+def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
+    from_outside: list[Event] = [StopRequested(), CancelRequested(), RunDeadline(), EngineFailed("defect")]
+    if state in RUN.final:
+        late = (LaneGranted(), ContextBuilt(1, (), 1), ContextFailed("late"), OutcomeStated("tool", True, "somebody", ""))
+        return [*from_outside, *late]
+    if state is S.ACCEPTED:
+        return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside]
+    nobody_asked = OutcomeStated("another tool", True, "somebody", "")
+    return [*_ordinary(state, facts, chance), *from_outside, Resumed(2), nobody_asked]
+
+
+def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
+    match state:
+        case S.QUEUED:
+            return [LaneGranted()]
+        case S.PREPARING:
+            return [ContextBuilt(facts.attempt, (), chance.randint(1, 3)), ContextFailed("no prompt")]
+        case S.GENERATING:
+            return [*(_reply(facts, chance) for _ in range(12)), *_no_reply(chance)]
+        case S.CLOSING:
+            return [_reply(facts, chance), *_no_reply(chance)]
+        case S.COMPACTING:
+            size, attempts = chance.randint(1, 3), chance.randint(1, 2)
+            return [SummaryReady("summary", 1, size, attempts, 1, 1), SummaryFailed("error", 2, size, attempts)]
+        case S.EVALUATING:
+            return [_verdict(chance), _verdict(chance), _verdict(chance, reached=False)]
+        case _:
+            return _about_tools(facts, chance)
+
+
+def _verdict(chance: Random, *, reached: bool = True) -> VerdictReached:
+    return VerdictReached(
+        reached=reached,
+        completed=chance.random() < 0.5,
+        confidence=chance.choice((0.5, 0.8)),
+        issues=(),
+        suggestion="",
+        attempts=1,
+        tokens=1,
+        cost_microusd=1,
+    )
+
+
+def _no_reply(chance: Random) -> Sequence[Event]:
+    return [CallTimedOut(1), *(CallFailed(fault, "error", chance.randint(1, 2)) for fault in CallFault)]
+
+
+def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
+    events: list[Event] = []
+    for call in facts.tools:
+        tool, size = call.request.tool, chance.randint(1, 3)
+        match call.phase:
+            case CallPhase.ASKED:
+                events += [CallDecided(tool, ends_run=False), CallDecided(tool, ends_run=True)]
+            case CallPhase.LAUNCHED:
+                events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size)]
+            case CallPhase.UNKNOWN:
+                stated = (OutcomeStated(tool, go_on, "somebody", "") for go_on in (True, False))
+                events += [*stated, ToolSettled(tool, size)]
+            case _:
+                pass
+    return events
+
+
+def _reply(facts: RunFacts, chance: Random) -> ReplyReceived:
+    count = chance.choice((0, 1, 2, 3))
+    return ReplyReceived(
+        finish=chance.choice(tuple(Finish)),
+        has_text=chance.random() < 0.5,
+        message="message",
+        calls=tuple(_call(f"call-{facts.calls}/tool-{number}", chance) for number in range(count)),
+        calls_digest=chance.choice("ab"),
+        attempts=chance.choice((1, 2)),
+        tokens=1,
+        cost_microusd=1,
+        context_tokens=chance.randint(1, 3),
+    )
+
+
+def _call(name: str, chance: Random) -> ToolRequest:
+    return ToolRequest(name, "id", "tool", "arguments", ToolEffect.READ, chance.random() < 0.2, chance.random() < 0.8)
+
+
+# -- what must hold ------------------------------------------------------------------------------------------------------
+
+
+def holds(path: Sequence[Witness[RunFacts]]) -> None:
+    step = path[-1]
+    assert isinstance(step.decision, Taken)
+    _limits_hold(step.decision)
+    _it_ends_once(step.decision)
+    _calls_go_forward(step, step.decision)
+    _calls_are_settled_by_one_command(step, step.decision)
+    _nobody_waits_for_nothing(step.decision)
+    _a_stop_asks_nothing_new(step.decision)
+
+
+def worst_case(limits: RunSettings) -> int:
+    """The most model calls that a run may command: each step with a repetition and two summaries, a judge, a closing."""
+    attempts = 1 + limits.max_evaluation_retries if limits.evaluation is EvaluationMode.FULL else 1
+    return attempts * (4 * limits.max_steps + 2)
+
+
+def _limits_hold(taken: Taken[RunFacts]) -> None:
+    facts, limits = taken.facts, taken.facts.settings
+    assert facts.attempt_steps <= limits.max_steps
+    assert facts.continuations <= limits.max_continuations
+    assert facts.attempt <= 1 + limits.max_evaluation_retries
+    assert facts.calls <= worst_case(limits)
+    assert limits.max_tool_calls is None or facts.tool_calls <= limits.max_tool_calls
+    if any(isinstance(command, CallModel) for command in taken.commands):
+        assert limits.max_model_calls is None or facts.model_calls < limits.max_model_calls, taken.row.id
+        assert limits.max_total_tokens is None or facts.tokens < limits.max_total_tokens, taken.row.id
+        assert limits.max_cost_microusd is None or facts.cost_microusd < limits.max_cost_microusd, taken.row.id
+
+
+def _it_ends_once(taken: Taken[RunFacts]) -> None:
+    ends = [command for command in taken.commands if isinstance(command, FinishRun)]
+    if taken.to in RUN.final:
+        assert [end.reason for end in ends] == [taken.facts.stop_reason]
+        assert taken.commands[-1] is ends[0], "the end comes last"
+        assert not [call for call in taken.facts.tools if call.phase in OPEN_PHASES], f"{taken.row.id} leaves calls open"
+    else:
+        assert not ends
+        assert taken.facts.stop_reason is None
+
+
+def _calls_go_forward(step: Witness[RunFacts], taken: Taken[RunFacts]) -> None:
+    before = {call.request.tool: call.phase for call in step.facts.tools}
+    for call in taken.facts.tools:
+        old = before.get(call.request.tool, CallPhase.WAITING)
+        assert ORDER.index(old) <= ORDER.index(call.phase), f"{taken.row.id} takes a call back from {old} to {call.phase}"
+
+
+def _calls_are_settled_by_one_command(step: Witness[RunFacts], taken: Taken[RunFacts]) -> None:
+    given_up = Counter(command.request.tool for command in taken.commands if isinstance(command, SkipTool | CancelTool))
+    settled = {call.request.tool for call in step.facts.tools if call.phase in (CallPhase.SETTLED, CallPhase.UNKNOWN)}
+    if isinstance(step.event, ToolSettled | ToolOutcomeUnknown):
+        settled.add(step.event.tool)
+    assert all(count == 1 for count in given_up.values()), f"{taken.row.id} gives a call up twice"
+    assert not settled & given_up.keys(), f"{taken.row.id} gives up a call that has its result"
+
+
+def _nobody_waits_for_nothing(taken: Taken[RunFacts]) -> None:
+    phases = {call.phase for call in taken.facts.tools}
+    if taken.to is S.ACTING:
+        assert phases & {CallPhase.LAUNCHED, CallPhase.UNKNOWN}, f"after {taken.row.id} nothing is under way"
+    if taken.to is S.AWAITING_APPROVAL:
+        assert CallPhase.ASKED in phases, f"after {taken.row.id} nobody is asked"
+    if taken.to not in RUN.final:
+        assert taken.facts.in_call == (taken.to in ASKING)
+
+
+def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:
+    if taken.facts.stop:
+        assert not [command for command in taken.commands if isinstance(command, CallModel)], taken.row.id
+        assert CallPhase.WAITING not in {call.phase for call in taken.facts.tools}, taken.row.id
+
+
+def run_walker() -> Walker[RunFacts]:
+    return Walker(RUN, possible, holds)

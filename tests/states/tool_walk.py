@@ -1,0 +1,100 @@
+"""What may happen to a tool call, and what must hold after each step of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from random import Random
+
+from statewright_states.effects import ToolEffect
+from statewright_states.row import Event
+from statewright_states.table import Taken
+from statewright_states.tool.table import TOOL
+from statewright_states.tool.vocabulary import (
+    Approval,
+    ApprovalGiven,
+    Assessment,
+    ReportOutcomeUnknown,
+    ReportSettled,
+    StartTool,
+    ToolAssessed,
+    ToolCancelled,
+    ToolDeadline,
+    ToolFacts,
+    ToolFailed,
+    ToolReleased,
+    ToolRequest,
+    ToolRequested,
+    ToolResumed,
+    ToolReturned,
+    ToolSkipped,
+    ToolState,
+    ToolStopped,
+)
+from walker import Walker, Witness
+
+S = ToolState
+RAN: tuple[Event, ...] = (ToolReturned("result", "result"), ToolFailed("error", "error"), ToolDeadline("too late"))
+
+
+def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event]:
+    effect = chance.choice(tuple(ToolEffect))
+    request = ToolRequest("tool-1", "id", "tool", "arguments", effect, chance.random() < 0.5, True)
+    given_up = [ToolSkipped("stopped", "skipped", request), ToolCancelled("cancelled", request)]
+    if state in TOOL.final:
+        return [*RAN, *_assessed(), *_decisions("arguments")]
+    if not facts.tool:
+        return [ToolRequested(request, released) for released in (True, False) for _ in range(3)] + given_up
+    stopped: list[Event] = [ToolStopped("stopped")] if facts.released else []
+    released: list[Event] = [] if facts.released else [ToolReleased()]
+    resumed = ToolResumed(2, "its outcome is unknown")
+    match state:
+        case S.REQUESTED if facts.assessment is Assessment.PENDING:
+            return [*_assessed(), *stopped, *released, *given_up, resumed]
+        case S.REQUESTED:
+            return [*stopped, *released, *given_up, resumed]
+        case S.AWAITING_APPROVAL:
+            return [*_decisions(facts.arguments), *_decisions("other"), *stopped, *released, *given_up, resumed]
+        case _:
+            return [*RAN, *_decisions(facts.arguments), *stopped, given_up[1], resumed]
+
+
+def _assessed() -> Sequence[Event]:
+    refused = (Assessment.FAULTY, Assessment.DENIED)
+    return [ToolAssessed(found, "arguments", "refused" if found in refused else None) for found in Assessment]
+
+
+def _decisions(arguments: str) -> Sequence[Event]:
+    return [
+        ApprovalGiven(True, "somebody", "approved", "", arguments),
+        ApprovalGiven(False, "somebody", "rejected", "", arguments, message="rejected"),
+        ApprovalGiven(False, "somebody", "reviewed", "", arguments),
+    ]
+
+
+def holds(path: Sequence[Witness[ToolFacts]]) -> None:
+    step = path[-1]
+    assert isinstance(step.decision, Taken)
+    facts, taken = step.decision.facts, step.decision
+    commands = [command for earlier in path for command in _commands(earlier)]
+    assert sum(isinstance(command, ReportSettled | ReportOutcomeUnknown) for command in commands) <= 1
+    assert taken.to not in TOOL.final or facts.message is not None, f"{taken.row.id} leaves the call without its message"
+    if any(isinstance(command, StartTool) for command in taken.commands):
+        _it_may_start(facts, taken)
+
+
+def _commands(step: Witness[ToolFacts]) -> Sequence[object]:
+    return step.decision.commands if isinstance(step.decision, Taken) else ()
+
+
+def _it_may_start(facts: ToolFacts, taken: Taken[ToolFacts]) -> None:
+    allowed = facts.assessment is Assessment.CLEAR or (
+        facts.assessment is Assessment.PERSON and facts.approval is Approval.APPROVED
+    )
+    assert allowed, f"{taken.row.id} starts a call that nobody allowed"
+    assert facts.released, f"{taken.row.id} starts a call before its turn"
+    assert facts.starts == 1 or facts.effect in (ToolEffect.READ, ToolEffect.IDEMPOTENT), f"{taken.row.id} runs it twice"
+
+
+def tool_walker() -> Walker[ToolFacts]:
+    return Walker(TOOL, possible, holds)
