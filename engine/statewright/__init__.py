@@ -12,6 +12,7 @@ from statewright.assemble import connect
 from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, PromptConfig, RetryConfig
 from statewright.context import ContextBuilder, ContextManager
 from statewright.evaluate import EvalResult, SelfEvaluator
+from statewright.fork import fork
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.loop import AgentLoop
 from statewright.observers import RunEvent
@@ -29,6 +30,7 @@ from statewright_states.errors import (
     StatewrightError,
 )
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
+from statewright_states.run.facts import EvaluationMode, OnLimit
 from statewright_states.vocabulary import Status, StopReason
 
 __all__ = [
@@ -49,12 +51,14 @@ __all__ = [
     "Durability",
     "EvalResult",
     "EvaluationConfig",
+    "EvaluationMode",
     "ExecutionEngine",
     "GracefulShutdown",
     "JournalError",
     "LLMResponse",
     "MemoryJournal",
     "Message",
+    "OnLimit",
     "PendingApproval",
     "PromptConfig",
     "ProviderError",
@@ -76,6 +80,7 @@ __all__ = [
     "ToolSchema",
     "Usage",
     "connect",
+    "fork",
     "load_tools",
     "replay",
     "tool",

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from statewright_states.effects import ConfirmMode
 from statewright_states.errors import ConfigurationError
-from statewright_states.run.vocabulary import EvaluationMode, OnLimit, RunSettings
+from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 
 from statewright_states.messages import Message
-from statewright_states.tool.vocabulary import ToolRequest
+from statewright_states.vocabulary import ToolRequest
 
 CHARS_PER_TOKEN = 4
 """The usual rule of thumb for English, used where no provider has counted."""

@@ -21,34 +21,18 @@ from statewright.machine import Decision, Subject, machine_for
 from statewright.projection import Projection
 from statewright.routing import Router
 from statewright.state import PendingApproval
+from statewright_states.call.events import AttemptReplied
 from statewright_states.call.table import CALL
-from statewright_states.call.vocabulary import AttemptReplied
 from statewright_states.errors import InternalError
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
+from statewright_states.run.commands import AskAgain, AskToClose, ContinueText, DropOldExchanges, Nudge, ReplaceOldExchanges
+from statewright_states.run.events import CallFailed, ContextBuilt, ContextFailed, EngineFailed, ReplyReceived, VerdictReached
+from statewright_states.run.facts import STATUS, CallPhase, Finish, RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.run.vocabulary import (
-    STATUS,
-    AskAgain,
-    AskToClose,
-    CallFailed,
-    CallPhase,
-    ContextBuilt,
-    ContextFailed,
-    ContinueText,
-    DropOldExchanges,
-    EngineFailed,
-    Finish,
-    Nudge,
-    ReplaceOldExchanges,
-    ReplyReceived,
-    RunFacts,
-    RunState,
-    VerdictReached,
-)
 from statewright_states.table import Taken
+from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.tool.vocabulary import Approval, ToolFacts, ToolState
 from statewright_states.vocabulary import Purpose
 
 

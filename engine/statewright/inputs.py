@@ -17,7 +17,7 @@ from statewright.tools import Tool
 from statewright_states.effects import ToolEffect, needs_person
 from statewright_states.errors import JournalDamaged
 from statewright_states.messages import Message, ToolCall, ToolSchema
-from statewright_states.tool.vocabulary import ToolRequest
+from statewright_states.vocabulary import ToolRequest
 
 
 @dataclass(frozen=True, slots=True)

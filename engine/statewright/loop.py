@@ -28,8 +28,8 @@ from statewright_states.errors import CallerError, ConfigurationError, RunNotFou
 from statewright_states.messages import Message, StreamChunk
 from statewright_states.ports import Clock, Journal, Lease, Provider
 from statewright_states.row import Event
-from statewright_states.run.vocabulary import OutcomeStated, RunAdmitted
-from statewright_states.tool.vocabulary import ToolResumed
+from statewright_states.run.events import OutcomeStated, RunAdmitted
+from statewright_states.tool.events import ToolResumed
 from statewright_states.vocabulary import Resumed
 
 T = TypeVar("T")

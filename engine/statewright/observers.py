@@ -90,7 +90,7 @@ class Observers:
             self._call(self._on_stream_chunk, chunk)
 
     def _call(self, callback: Callable[..., Any], *values: object) -> None:
-        with suppress(Exception):
+        with suppress(Exception, SystemExit):  # a console whose pipe is closed may want to end the process
             result = callback(*values)
             if inspect.isawaitable(result):
                 self._later(result)

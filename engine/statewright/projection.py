@@ -10,12 +10,12 @@ from statewright.evaluate import EvalResult
 from statewright.inputs import RunInputs
 from statewright.journal.recorder import Payloads
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
-from statewright_states.call.vocabulary import AttemptReplied
+from statewright_states.call.events import AttemptReplied
 from statewright_states.messages import LLMResponse, Message, Usage
-from statewright_states.run.vocabulary import STATUS, ReplyReceived, RunFacts, RunState, Verdict
+from statewright_states.run.events import ReplyReceived
+from statewright_states.run.facts import STATUS, RunFacts, RunState, Verdict
 from statewright_states.table import Taken
-from statewright_states.tool.vocabulary import ToolRequest
-from statewright_states.vocabulary import StopReason
+from statewright_states.vocabulary import StopReason, ToolRequest
 
 NOTICES = {
     StopReason.MAX_STEPS: "Stopped after {steps} steps without a final answer.",

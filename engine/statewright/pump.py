@@ -23,7 +23,9 @@ from statewright.state import AgentState
 from statewright_states.errors import InternalError
 from statewright_states.ports import Clock, Journal, Lease, Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.vocabulary import EngineFailed, FinishRun, RunState
+from statewright_states.run.commands import FinishRun
+from statewright_states.run.events import EngineFailed
+from statewright_states.run.facts import RunState
 from statewright_states.table import Refused
 from statewright_states.vocabulary import CancelRequested, StopRequested
 

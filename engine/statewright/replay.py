@@ -16,7 +16,7 @@ from statewright.journal.recorder import Payloads
 from statewright.state import AgentState
 from statewright_states.errors import JournalDamaged, NotAJournal, ReplayDiverged
 from statewright_states.ports import Journal, StoredEntry
-from statewright_states.run.vocabulary import RunState
+from statewright_states.run.facts import RunState
 
 MESSAGE_EVENTS = frozenset(
     (

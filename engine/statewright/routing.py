@@ -15,44 +15,36 @@ from statewright.inputs import RunInputs
 from statewright.journal.entry import encode
 from statewright.journal.recorder import Payloads
 from statewright.machine import Subject
-from statewright_states.call.vocabulary import CallOutcome, CallRequested, ReportCall
+from statewright_states.call.commands import CallOutcome, ReportCall
+from statewright_states.call.events import CallRequested
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
-from statewright_states.run.vocabulary import (
-    CallDecided,
-    CallFailed,
-    CallFault,
+from statewright_states.run.commands import (
     CallModel,
-    CallTimedOut,
     CancelCall,
     CancelTool,
-    Finish,
     ReleaseTool,
-    ReplyReceived,
     RequestTool,
-    RunFacts,
     SettleUnknown,
     SkipTool,
     StopCall,
     StopTool,
+)
+from statewright_states.run.events import (
+    CallDecided,
+    CallFailed,
+    CallTimedOut,
+    ReplyReceived,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.tool.vocabulary import (
-    ReportDecided,
-    ReportOutcomeUnknown,
-    ReportSettled,
-    ToolCancelled,
-    ToolReleased,
-    ToolRequest,
-    ToolRequested,
-    ToolSkipped,
-    ToolStopped,
-)
-from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested
+from statewright_states.run.facts import CallFault, Finish, RunFacts
+from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown, ReportSettled
+from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRequested, ToolSkipped, ToolStopped
+from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested, ToolRequest
 
 FINISHES = {
     "stop": Finish.STOP,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
 
 
@@ -64,3 +65,20 @@ class Resumed(Event):
     """The run was taken up again from its journal; what was in flight is in flight no longer."""
 
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: step 3, first call).
+
+    ``call_id`` is the model's own id; ``arguments`` is the digest of the name and argument text; ``person`` says that
+    policy wants a person to allow it; ``parallel`` that it may run beside others.
+    """
+
+    tool: str
+    call_id: str
+    name: str
+    arguments: str
+    effect: ToolEffect
+    person: bool
+    parallel: bool

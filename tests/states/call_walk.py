@@ -6,19 +6,17 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
-from statewright_states.call.table import CALL
-from statewright_states.call.vocabulary import (
+from statewright_states.call.commands import ReportCall, SendRequest
+from statewright_states.call.events import (
     AttemptFailed,
     AttemptReplied,
     BackoffElapsed,
-    CallFacts,
     CallRequested,
-    CallState,
     ReplyBegan,
-    ReportCall,
-    SendRequest,
     StepDeadline,
 )
+from statewright_states.call.facts import CallFacts, CallState
+from statewright_states.call.table import CALL
 from statewright_states.errors import Fault
 from statewright_states.row import Event
 from statewright_states.table import Taken

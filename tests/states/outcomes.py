@@ -7,25 +7,16 @@ from enum import StrEnum
 from random import Random
 from typing import Any
 
-from statewright_states.call.vocabulary import (
-    AttemptFailed,
-    AttemptReplied,
-    BackoffElapsed,
-    CallOutcome,
-    ReplyBegan,
-    ReportCall,
-    StepDeadline,
-)
+from statewright_states.call.commands import CallOutcome, ReportCall
+from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import Fault
 from statewright_states.row import Event
-from statewright_states.run.vocabulary import (
+from statewright_states.run.events import (
     CallFailed,
-    CallFault,
     CallTimedOut,
     ContextBuilt,
     ContextFailed,
-    Finish,
     LaneGranted,
     OutcomeStated,
     ReplyReceived,
@@ -34,16 +25,10 @@ from statewright_states.run.vocabulary import (
     SummaryReady,
     VerdictReached,
 )
-from statewright_states.tool.vocabulary import (
-    ApprovalGiven,
-    Assessment,
-    ToolAssessed,
-    ToolDeadline,
-    ToolFailed,
-    ToolRequest,
-    ToolReturned,
-)
-from statewright_states.vocabulary import Purpose
+from statewright_states.run.facts import CallFault, Finish
+from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.facts import Assessment
+from statewright_states.vocabulary import Purpose, ToolRequest
 
 RUN_NAME = "run"
 

@@ -9,40 +9,29 @@ from random import Random
 
 from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
-from statewright_states.run.table import RUN
-from statewright_states.run.vocabulary import (
+from statewright_states.run.commands import CallModel, CancelTool, FinishRun, SkipTool
+from statewright_states.run.events import (
     CallDecided,
     CallFailed,
-    CallFault,
-    CallModel,
-    CallPhase,
     CallTimedOut,
-    CancelTool,
     ContextBuilt,
     ContextFailed,
     EngineFailed,
-    EvaluationMode,
-    Finish,
-    FinishRun,
     LaneGranted,
-    OnLimit,
     OutcomeStated,
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
-    RunFacts,
-    RunSettings,
-    RunState,
-    SkipTool,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
     ToolSettled,
     VerdictReached,
 )
+from statewright_states.run.facts import CallFault, CallPhase, EvaluationMode, Finish, OnLimit, RunFacts, RunSettings, RunState
+from statewright_states.run.table import RUN
 from statewright_states.table import Taken
-from statewright_states.tool.vocabulary import ToolRequest
-from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested, ToolRequest
 from walker import Walker, Witness
 
 S = RunState

@@ -8,8 +8,10 @@ from random import Random
 import pytest
 
 from outcomes import ASKED, TIMERS, What
-from statewright_states.run.vocabulary import EvaluationMode, OnLimit, OutcomeStated, RunSettings, RunState
-from statewright_states.tool.vocabulary import Approval, ApprovalGiven, ToolState
+from statewright_states.run.events import OutcomeStated
+from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings, RunState
+from statewright_states.tool.events import ApprovalGiven
+from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.vocabulary import StopReason
 from world import World, settled_as, unsettled
 

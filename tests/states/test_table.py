@@ -14,8 +14,8 @@ import pytest
 from statewright_states.call.table import CALL
 from statewright_states.requirements import stated_in
 from statewright_states.row import SAME, Event, Row
+from statewright_states.run.facts import STATUS, RunState
 from statewright_states.run.table import RUN
-from statewright_states.run.vocabulary import STATUS, RunState
 from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import Status

@@ -9,28 +9,23 @@ from random import Random
 from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
 from statewright_states.table import Taken
-from statewright_states.tool.table import TOOL
-from statewright_states.tool.vocabulary import (
-    Approval,
+from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled, StartTool
+from statewright_states.tool.events import (
     ApprovalGiven,
-    Assessment,
-    ReportOutcomeUnknown,
-    ReportSettled,
-    StartTool,
     ToolAssessed,
     ToolCancelled,
     ToolDeadline,
-    ToolFacts,
     ToolFailed,
     ToolReleased,
-    ToolRequest,
     ToolRequested,
     ToolResumed,
     ToolReturned,
     ToolSkipped,
-    ToolState,
     ToolStopped,
 )
+from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
+from statewright_states.tool.table import TOOL
+from statewright_states.vocabulary import ToolRequest
 from walker import Walker, Witness
 
 S = ToolState

@@ -15,66 +15,56 @@ from random import Random
 from typing import Any
 
 from outcomes import ASKED, RUN_NAME, TIMERS, Outcomes, Pending, What
+from statewright_states.call.commands import AbortRequest, BackOff, ReportCall, SendRequest, WatchStepDeadline
+from statewright_states.call.events import CallRequested, ReplyBegan
 from statewright_states.call.table import CALL
-from statewright_states.call.vocabulary import (
-    AbortRequest,
-    BackOff,
-    CallRequested,
-    ReplyBegan,
-    ReportCall,
-    SendRequest,
-    WatchStepDeadline,
-)
 from statewright_states.row import Command, Event
-from statewright_states.run.table import RUN
-from statewright_states.run.vocabulary import (
+from statewright_states.run.commands import (
     AskAgain,
     AskOutcome,
     AskToClose,
     BuildContext,
-    CallDecided,
     CallModel,
     CancelCall,
     CancelTool,
     ContinueText,
     DropOldExchanges,
-    EngineFailed,
     FinishRun,
     JoinLane,
     Nudge,
     ReleaseTool,
     ReplaceOldExchanges,
     RequestTool,
-    RunAdmitted,
-    RunFacts,
-    RunSettings,
     SettleUnknown,
     SkipTool,
     StopCall,
     StopTool,
-    ToolOutcomeUnknown,
-    ToolSettled,
     WatchRunDeadline,
 )
+from statewright_states.run.events import CallDecided, EngineFailed, RunAdmitted, ToolOutcomeUnknown, ToolSettled
+from statewright_states.run.facts import RunFacts, RunSettings
+from statewright_states.run.table import RUN
 from statewright_states.table import Ignored, Refused, Table, Taken
-from statewright_states.tool.table import TOOL
-from statewright_states.tool.vocabulary import (
+from statewright_states.tool.commands import (
     AbandonTool,
-    ApprovalGiven,
     AskPerson,
     AssessTool,
     ReportDecided,
     ReportOutcomeUnknown,
     ReportSettled,
     StartTool,
+)
+from statewright_states.tool.events import (
+    ApprovalGiven,
     ToolCancelled,
     ToolReleased,
     ToolRequested,
     ToolResumed,
     ToolSkipped,
-    ToolState,
     ToolStopped,
 )
+from statewright_states.tool.facts import ToolState
+from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
 
 ABOUT_THE_TRANSCRIPT = (ContinueText, AskAgain, Nudge, AskToClose, ReplaceOldExchanges, DropOldExchanges, FinishRun)

@@ -10,18 +10,9 @@ from statewright.course import Course
 from statewright.evaluate import SelfEvaluator
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
-from statewright_states.call.vocabulary import (
-    AbortRequest,
-    AttemptFailed,
-    AttemptReplied,
-    BackOff,
-    BackoffElapsed,
-    CallFacts,
-    ReplyBegan,
-    SendRequest,
-    StepDeadline,
-    WatchStepDeadline,
-)
+from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
+from statewright_states.call.facts import CallFacts
 from statewright_states.errors import Fault, ProviderError
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.ports import ModelRequest, Provider, Timer

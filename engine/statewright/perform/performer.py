@@ -13,23 +13,13 @@ from statewright.perform.model_calls import ModelCalls
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
 from statewright.perform.tool_runs import ToolRuns
-from statewright_states.call.vocabulary import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.messages import Message
 from statewright_states.ports import Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.vocabulary import (
-    AskOutcome,
-    BuildContext,
-    ContextBuilt,
-    ContextFailed,
-    EngineFailed,
-    FinishRun,
-    JoinLane,
-    LaneGranted,
-    RunDeadline,
-    WatchRunDeadline,
-)
-from statewright_states.tool.vocabulary import AbandonTool, AskPerson, AssessTool, StartTool
+from statewright_states.run.commands import AskOutcome, BuildContext, FinishRun, JoinLane, WatchRunDeadline
+from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
 
 Handler = Callable[[str, Any], None]
 

@@ -17,20 +17,12 @@ from statewright.tools import ToolFailed as ToolRaised
 from statewright_states.effects import ToolEffect
 from statewright_states.ports import Timer
 from statewright_states.row import Event
-from statewright_states.run.vocabulary import AskOutcome, OutcomeStated
-from statewright_states.tool.vocabulary import (
-    AbandonTool,
-    ApprovalGiven,
-    AskPerson,
-    Assessment,
-    AssessTool,
-    StartTool,
-    ToolAssessed,
-    ToolDeadline,
-    ToolFailed,
-    ToolRequest,
-    ToolReturned,
-)
+from statewright_states.run.commands import AskOutcome
+from statewright_states.run.events import OutcomeStated
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
+from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.facts import Assessment
+from statewright_states.vocabulary import ToolRequest
 
 
 class ToolRuns:

@@ -15,22 +15,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from statewright_states.call.vocabulary import (
-    AbortRequest,
+from statewright_states.call.commands import AbortRequest, BackOff, CallOutcome, ReportCall, SendRequest, WatchStepDeadline
+from statewright_states.call.events import (
     AttemptFailed,
     AttemptReplied,
-    BackOff,
     BackoffElapsed,
-    CallFacts,
-    CallOutcome,
     CallRequested,
-    CallState,
     ReplyBegan,
-    ReportCall,
-    SendRequest,
     StepDeadline,
-    WatchStepDeadline,
 )
+from statewright_states.call.facts import CallFacts, CallState
 from statewright_states.errors import Fault
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Event, Ignore, Row

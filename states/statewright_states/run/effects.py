@@ -6,49 +6,45 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from statewright_states.row import Command, Effect, Event
-from statewright_states.run.questions import verdict
-from statewright_states.run.vocabulary import (
+from statewright_states.run.commands import (
     AskAgain,
     AskOutcome,
     AskToClose,
     BuildContext,
-    CallDecided,
-    CallFailed,
-    CallFault,
     CallModel,
-    CallPhase,
-    CallTimedOut,
     CancelCall,
     CancelTool,
-    ContextBuilt,
     ContinueText,
     DropOldExchanges,
-    Finish,
     FinishRun,
     JoinLane,
     Nudge,
-    OpenCall,
-    OutcomeStated,
     ReleaseTool,
     ReplaceOldExchanges,
-    ReplyReceived,
     RequestTool,
-    RunAdmitted,
-    RunFacts,
     SettleUnknown,
     SkipTool,
     StopCall,
     StopTool,
+    WatchRunDeadline,
+)
+from statewright_states.run.events import (
+    CallDecided,
+    CallFailed,
+    CallTimedOut,
+    ContextBuilt,
+    OutcomeStated,
+    ReplyReceived,
+    RunAdmitted,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
     ToolSettled,
-    Verdict,
     VerdictReached,
-    WatchRunDeadline,
 )
-from statewright_states.tool.vocabulary import ToolRequest
-from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested
+from statewright_states.run.facts import CallFault, CallPhase, Finish, OpenCall, RunFacts, Verdict
+from statewright_states.run.questions import verdict
+from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 

@@ -6,25 +6,18 @@ from enum import StrEnum
 
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import Event
-from statewright_states.run.vocabulary import (
+from statewright_states.run.events import (
     CallDecided,
     CallFailed,
-    CallFault,
-    CallPhase,
     ContextBuilt,
-    EvaluationMode,
-    Finish,
-    OnLimit,
     OutcomeStated,
-    ReplyKind,
     ReplyReceived,
-    RunFacts,
     SummaryFailed,
     SummaryReady,
     ToolSettled,
-    Verdict,
     VerdictReached,
 )
+from statewright_states.run.facts import CallFault, CallPhase, EvaluationMode, Finish, OnLimit, ReplyKind, RunFacts, Verdict
 
 
 class Left(StrEnum):

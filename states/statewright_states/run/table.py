@@ -41,6 +41,25 @@ from statewright_states.run.effects import (
     summarise,
     watch_deadline,
 )
+from statewright_states.run.events import (
+    CallDecided,
+    CallFailed,
+    CallTimedOut,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    LaneGranted,
+    OutcomeStated,
+    ReplyReceived,
+    RunAdmitted,
+    RunDeadline,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    ToolSettled,
+    VerdictReached,
+)
+from statewright_states.run.facts import CallFault, ReplyKind, RunFacts, RunState, Verdict
 from statewright_states.run.questions import (
     Left,
     all_decided,
@@ -67,29 +86,6 @@ from statewright_states.run.questions import (
     stopping,
     tools_affordable,
     verdict,
-)
-from statewright_states.run.vocabulary import (
-    CallDecided,
-    CallFailed,
-    CallFault,
-    CallTimedOut,
-    ContextBuilt,
-    ContextFailed,
-    EngineFailed,
-    LaneGranted,
-    OutcomeStated,
-    ReplyKind,
-    ReplyReceived,
-    RunAdmitted,
-    RunDeadline,
-    RunFacts,
-    RunState,
-    SummaryFailed,
-    SummaryReady,
-    ToolOutcomeUnknown,
-    ToolSettled,
-    Verdict,
-    VerdictReached,
 )
 from statewright_states.table import Table
 from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
@@ -118,7 +114,7 @@ RUN: Table[RunFacts] = Table(
             req=("R-ADMIT-1", "R-TIME-1"), why="its turn has come: one run of a session at a time"),
         # -- preparing: the first messages of an attempt -------------------------------------------------------------
         Row("RUN-03", S.PREPARING,  ContextBuilt,  S.GENERATING,        when=(steps_left.yes, budget_left.yes, fits.yes), do=(call_model,),
-            req=("R-STEP-1",), why="the first question to the model"),
+            req=("R-STEP-1",), why="the first question of this attempt to the model"),
         Row("RUN-04", S.PREPARING,  ContextBuilt,  S.PARTIAL,           when=(steps_left.no,), do=(finish(R.MAX_STEPS),),
             req=("R-STEP-1",), why="a limit of 0 steps allows no call"),
         Row("RUN-05", S.PREPARING,  ContextBuilt,  S.PARTIAL,           when=(steps_left.yes, budget_left.no), do=(finish(R.BUDGET_EXCEEDED),),
@@ -202,7 +198,7 @@ RUN: Table[RunFacts] = Table(
             req=("R-APPR-2", "R-TRANS-2"), why="the person rejected the run with the call"),
         # -- acting --------------------------------------------------------------------------------------------------
         Row("RUN-33", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.no), do=(launch_tools,),
-            req=("R-PAR-1",), why="the next call's turn, where they go one after another"),
+            req=("R-PAR-1",), why="others of this reply are still open; where they go in order, it is the next one's turn"),
         Row("RUN-34", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.yes),
             req=("R-STOP-1",), why="what is launched is finished"),
         Row("RUN-70", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(A_PERSON), stopping.no),

@@ -18,30 +18,29 @@ from statewright_states.effects import ToolEffect
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Event, Ignore, Row
 from statewright_states.table import Table
-from statewright_states.tool.vocabulary import (
+from statewright_states.tool.commands import (
     AbandonTool,
-    Approval,
-    ApprovalGiven,
     AskPerson,
-    Assessment,
     AssessTool,
     ReportDecided,
     ReportOutcomeUnknown,
     ReportSettled,
     StartTool,
+)
+from statewright_states.tool.events import (
+    ApprovalGiven,
     ToolAssessed,
     ToolCancelled,
     ToolDeadline,
-    ToolFacts,
     ToolFailed,
     ToolReleased,
     ToolRequested,
     ToolResumed,
     ToolReturned,
     ToolSkipped,
-    ToolState,
     ToolStopped,
 )
+from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
 
 # -- questions -------------------------------------------------------------------------------------------------------
 

@@ -1,0 +1,144 @@
+"""What the demo says: the introduction, the controller's questions, and the account of the run at its end."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import sys
+from dataclasses import replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from statewright import AgentState, ApprovalRequest, RetryConfig
+from statewright.cli.outcome import summary
+from statewright.cli.output import printable
+from statewright.cli.timeline import Timeline, counted, live_event
+from statewright.journal.verify import Verification
+from statewright_states.run.table import RUN
+
+INTRODUCTION = """\
+A small company keeps a ledger of its bank account, and the bank sends a statement. For June 2025 the two disagree.
+An agent reconciles them: it reads both, posts what the posting rules allow (a controller is asked first), writes a report,
+and its answer is judged before it counts. The agent's status changes only by declared rows of a table, such as RUN-12;
+each row it takes is in the journal before anything is done about it."""
+
+REASONS = {row.id: row.why for row in RUN.rows}
+
+
+class Screen:
+    """Prints on one console: in colour on a terminal, plain elsewhere. What a model says cannot steer the terminal."""
+
+    def __init__(self, console: Console, retry: RetryConfig) -> None:
+        self._console = console
+        self._timeline = Timeline(retry)
+
+    # -- while the run goes on ---------------------------------------------------------------------------------------
+
+    def introduction(self, model: str, books: Path, journal: str) -> None:
+        """What is about to happen, on which model and files."""
+        self._heading("Statewright demo: an agent reconciles a bank account", first=True)
+        self._print(INTRODUCTION)
+        self._print()
+        for name, value in (("model", model), ("books", f"{books} (a working copy)"), ("journal", journal)):
+            self._print(f"  {name:<8} {value}")
+        self._heading("The run")
+
+    def event(self, kind: str, payload: dict[str, Any]) -> None:
+        """An entry of the journal: the line of the command line's timeline, and for a newcomer when tools start, and why."""
+        line = self._timeline.follow(live_event(kind, payload))
+        entry = line.event
+        starts = entry.target == "running" != entry.source
+        if not line.telling and not starts:
+            return
+        if not line.words or entry.source == entry.target:
+            line = replace(line, words=REASONS.get(entry.row, line.words))
+        self._console.print(line.text())
+
+    def question(self, actor: str, request: ApprovalRequest) -> None:
+        """What somebody is asked to allow."""
+        self._print(f"  {actor} is asked: {request.name} is {request.effect}; may exactly this call run?", style="bold yellow")
+        self._print(f"    {request.arguments}")
+        self._print(f"    SHA-256 of the call: {request.digest}", style="dim")
+
+    # -- when it has ended -------------------------------------------------------------------------------------------
+
+    def path(self, state: AgentState) -> None:
+        """The rows that the run machine took, in order, each with its reason from the table."""
+        self._heading("The path: the rows that the run took, and why each of them exists")
+        for row, times in ((row, len(list(same))) for row, same in groupby(state.path)):
+            again = f" ({times} times)" if times > 1 else ""
+            self._console.print(Text.assemble("  ", (f"{row:<8}", "bold cyan"), REASONS[row], again))
+
+    def outcome(self, state: AgentState) -> None:
+        """How it ended, what it used, and the answer."""
+        self._heading("The outcome")
+        tool_calls = counted(sum(len(step.tool_results) for step in state.steps), "tool call")
+        self._console.print(Text.assemble("  ", summary(state)))
+        self._print(f"  {counted(state.model_calls, 'model call')}, {tool_calls}")
+        self._quote(state.final_output or "there is no answer")
+
+    def report(self, path: Path) -> None:
+        """The report that the agent wrote."""
+        written = path.exists()
+        self._heading(f"The report: {path}" if written else "The report")
+        self._quote(path.read_text(encoding="utf-8") if written else "the agent wrote none")
+
+    def verification(self, verification: Verification) -> None:
+        """What checking the record gave."""
+        self._heading("The record")
+        if verification.ok:
+            counted = f"{verification.entries} entries and {verification.payloads} payloads"
+            self._print(
+                f"  verified   {counted}: the chain of hashes is whole, each decision follows from its table", style="green"
+            )
+        for problem in verification.problems:
+            self._print(f"  PROBLEM    {problem.where}: {problem.what}", style="bold red")
+
+    def replayed(self, entries: int) -> None:
+        """The replay came to the same entries."""
+        self._print(f"  replayed   {entries} entries without a model or a tool: each the same, byte for byte", style="green")
+
+    def next(self, run_id: str, journal: str) -> None:
+        """What to type next."""
+        command, run = _command(), f"{run_id} --journal {shlex.quote(journal)}"
+        lines = (
+            (f"{command} show {run}", "what happened, row by row"),
+            (f"{command} verify {run}", "check the record again"),
+            (
+                f"{command} diagram run --format svg > run.svg",
+                "the table of the run, drawn; a clone has it in diagrams/run.svg",
+            ),
+        )
+        self._heading("What to type next")
+        for line, purpose in lines:
+            self._console.print(Text.assemble("  ", (line, "bold"), ("   # " + purpose, "dim")))
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _heading(self, text: str, *, first: bool = False) -> None:
+        if not first:
+            self._print()
+        self._print(text, style="bold underline")
+
+    def _quote(self, text: str) -> None:
+        self._print()
+        for line in text.strip().splitlines():
+            self._print(f"    {line}" if line else "")
+
+    def _print(self, text: str = "", *, style: str | None = None) -> None:
+        self._console.print(printable(text), style=style)
+
+
+def _command() -> str:
+    """How ``statewright`` is called from here: by its name where the shell finds it, else by its path or its module."""
+    if shutil.which("statewright"):
+        return "statewright"
+    python, here = Path(sys.executable), Path.cwd()
+    script = python.with_name("statewright")
+    program = script if script.exists() else python
+    typed = shlex.quote(str(program.relative_to(here) if program.is_relative_to(here) else program))
+    return typed if program is script else f"{typed} -m statewright"

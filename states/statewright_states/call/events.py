@@ -1,0 +1,78 @@
+"""Events of the call machine: what can happen to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from statewright_states.errors import Fault
+from statewright_states.row import Event
+from statewright_states.vocabulary import Purpose
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequested(Event):
+    """The run asks for a reply. ``transcript`` is the digest of everything the model will be shown.
+
+    ``max_attempts`` bounds the requests to one model, ``max_requests`` those of this call to all its models together.
+    """
+
+    call: str
+    purpose: Purpose
+    step: int
+    max_attempts: int
+    max_requests: int
+    fallbacks: int
+    transcript: str
+    messages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyBegan(Event):
+    """The service accepted the request and its reply begins, streamed or not."""
+
+    durable: ClassVar[bool] = False
+    """An observation: it rides along with the next entry that must be on record before an effect."""
+
+    send: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptReplied(Event):
+    """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted."""
+
+    send: int
+    message: str
+    raw: str | None
+    model: str | None
+    finish: str
+    input_tokens: int
+    output_tokens: int
+    cached_input_tokens: int
+    reasoning_tokens: int
+    cost_microusd: int
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed(Event):
+    """This attempt failed; ``shown`` says whether text of it had reached a user."""
+
+    send: int
+    fault: Fault
+    error: str
+    detail: str
+    status_code: int | None = None
+    retry_after_s: float | None = None
+    shown: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class BackoffElapsed(Event):
+    """The wait before the next attempt is over."""
+
+    send: int
+
+
+@dataclass(frozen=True, slots=True)
+class StepDeadline(Event):
+    """The time for this request, retries included, is up."""

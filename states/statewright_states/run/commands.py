@@ -1,0 +1,138 @@
+"""Commands of the run machine: what its rows can ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from statewright_states.row import Command
+from statewright_states.vocabulary import Purpose, StopReason, ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class JoinLane(Command):
+    """Wait for this run's turn in its session."""
+
+
+@dataclass(frozen=True, slots=True)
+class WatchRunDeadline(Command):
+    """Start the timer over the whole run."""
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext(Command):
+    """Build the first messages of an attempt; a later one carries the judge's issues as a correction."""
+
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel(Command):
+    """Ask the model. ``call`` names the call machine."""
+
+    call: str
+    purpose: Purpose
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class ContinueText(Command):
+    """Ask for the rest of a reply that was cut off by length."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskAgain(Command):
+    """Ask once more after a reply whose tool calls were cut off: the calls' error results say why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nudge(Command):
+    """Remind the model that it said nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class AskToClose(Command):
+    """Ask for a summary of what is done, without tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestTool(Command):
+    """Hand a tool call over; ``released`` when its turn has come."""
+
+    request: ToolRequest
+    released: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseTool(Command):
+    """The turn of a call that was handed over earlier has come."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class SkipTool(Command):
+    """This call will not run; ``reason`` is told to the model."""
+
+    request: ToolRequest
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelTool(Command):
+    """The run is over for this call."""
+
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StopTool(Command):
+    """Tell a released call that a stop was asked for: if it has not begun, it will not begin."""
+
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class StopCall(Command):
+    """Tell the call in flight that a stop was asked for."""
+
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class CancelCall(Command):
+    """Give up the call in flight."""
+
+    call: str
+
+
+@dataclass(frozen=True, slots=True)
+class AskOutcome(Command):
+    """Ask a person what became of a call whose outcome is lost."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class SettleUnknown(Command):
+    """A person said that the run may go on after a lost outcome: count the call as settled."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceOldExchanges(Command):
+    """Put the summary in the place of the exchanges it covers."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class DropOldExchanges(Command):
+    """No summary: drop the oldest exchanges as far as the window demands."""
+
+
+@dataclass(frozen=True, slots=True)
+class FinishRun(Command):
+    """The run is over: settle what is left, then write the last entry."""
+
+    reason: StopReason

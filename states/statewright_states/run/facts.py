@@ -1,0 +1,177 @@
+"""States of the run machine, and the facts that it remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from statewright_states.vocabulary import Status, StopReason, ToolRequest
+
+
+class RunState(StrEnum):
+    """States of one run."""
+
+    ACCEPTED = "accepted"
+    QUEUED = "queued"
+    PREPARING = "preparing"
+    GENERATING = "generating"
+    AWAITING_APPROVAL = "awaiting_approval"
+    ACTING = "acting"
+    COMPACTING = "compacting"
+    EVALUATING = "evaluating"
+    CLOSING = "closing"
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+STATUS: dict[RunState, Status] = {
+    state: Status.SUCCESS
+    if state is RunState.SUCCESS
+    else Status.PARTIAL
+    if state is RunState.PARTIAL
+    else Status.FAILED
+    if state is RunState.FAILED
+    else Status.RUNNING
+    for state in RunState
+}
+"""The declared map from state to the status that callers see."""
+
+
+class Finish(StrEnum):
+    """How the model says its reply ended, in our words."""
+
+    STOP = "stop"
+    TOOL_CALLS = "tool_calls"
+    LENGTH = "length"
+    BLOCKED = "blocked"
+    OTHER = "other"
+
+
+class ReplyKind(StrEnum):
+    """What kind of reply came, for what happens next."""
+
+    FINAL = "final"
+    TOOLS = "tools"
+    TOOLS_CUT = "tools_cut"
+    LENGTH = "length"
+    BLOCKED = "blocked"
+    EMPTY = "empty"
+    OTHER = "other"
+
+
+class CallFault(StrEnum):
+    """Why a model call gave no reply, for what happens next."""
+
+    OVERFLOW = "overflow"
+    STOPPED = "stopped"
+    OTHER = "other"
+
+
+class Verdict(StrEnum):
+    """What the judge says of a final answer."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
+class OnLimit(StrEnum):
+    """What happens at the step limit."""
+
+    CUT = "cut"
+    CLOSE = "close"
+
+
+class EvaluationMode(StrEnum):
+    """Whether a final answer is judged, and what a bad verdict leads to."""
+
+    OFF = "off"
+    BASIC = "basic"
+    FULL = "full"
+
+
+class CallPhase(StrEnum):
+    """Where a tool call of the current reply stands, as the run sees it."""
+
+    WAITING = "waiting"
+    """Not handed over yet: its turn has not come."""
+    ASKED = "asked"
+    """Handed over, not decided: somebody is being asked, or it is being assessed."""
+    DECIDED = "decided"
+    """Decided, its turn has not come."""
+    LAUNCHED = "launched"
+    """Its turn has come."""
+    UNKNOWN = "unknown"
+    """It began, and its end was lost: a person has to say how to go on."""
+    SETTLED = "settled"
+    """It has its one result."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCall:
+    """A tool call of the current reply and where it stands."""
+
+    request: ToolRequest
+    phase: CallPhase
+
+
+@dataclass(frozen=True, slots=True)
+class RunSettings:
+    """What the run was told at its start, as far as questions ask for it.
+
+    ``None`` means without a limit; so does 0 for ``max_identical_calls``, ``max_parallel_tools``,
+    ``summarize_after_exchanges`` and ``window_tokens``. Every other 0 allows none. Tokens are whole tokens, money is
+    millionths of a US dollar.
+    """
+
+    max_steps: int = 40
+    on_limit: OnLimit = OnLimit.CUT
+    max_continuations: int = 2
+    max_identical_calls: int = 3
+    parallel_tools: bool = True
+    max_parallel_tools: int = 4
+    evaluation: EvaluationMode = EvaluationMode.OFF
+    max_evaluation_retries: int = 2
+    confidence_threshold: float = 0.8
+    summarize_after_exchanges: int = 8
+    window_tokens: int = 0
+    max_model_calls: int | None = None
+    max_tool_calls: int | None = None
+    max_total_tokens: int | None = None
+    max_cost_microusd: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """What the run machine remembers: counters and marks, never texts."""
+
+    settings: RunSettings = field(default_factory=RunSettings)
+    attempt: int = 1
+    """Which attempt at the task this is; a failed verdict starts the next."""
+    step: int = 0
+    """Model calls for generation so far, over all attempts."""
+    attempt_steps: int = 0
+    """Model calls for generation in this attempt."""
+    calls: int = 0
+    """Model calls of any purpose commanded so far; names the next one."""
+    in_call: bool = False
+    continuations: int = 0
+    nudged: bool = False
+    compacted: bool = False
+    """Whether this step has been compacted already."""
+    overflowed: bool = False
+    """Whether this step's call did not fit, so that the next call repeats the step."""
+    stop: bool = False
+    exchanges: int = 0
+    context_tokens: int = 0
+    tools: tuple[OpenCall, ...] = ()
+    repeated: int = 0
+    last_calls: str = ""
+    model_calls: int = 0
+    """Requests put on the wire, retries included."""
+    tool_calls: int = 0
+    tokens: int = 0
+    cost_microusd: int = 0
+    verdict: Verdict | None = None
+    stop_reason: StopReason | None = None

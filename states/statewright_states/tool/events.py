@@ -1,0 +1,106 @@
+"""Events of the tool machine: what can happen to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from statewright_states.row import Event
+from statewright_states.tool.facts import Assessment
+from statewright_states.vocabulary import ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequested(Event):
+    """The model asked for this call. ``released`` says that it may run as soon as it is found to be in order."""
+
+    request: ToolRequest
+    released: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAssessed(Event):
+    """The call was resolved, parsed and authorised. ``arguments`` is the digest of what would be executed.
+
+    ``message`` is the digest of the tool message for the model when the call is refused.
+    """
+
+    assessment: Assessment
+    arguments: str
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReleased(Event):
+    """The run says: this call's turn has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalGiven(Event):
+    """A person decided. ``arguments`` is the digest of exactly what was shown to that person.
+
+    ``meaning`` is reviewed, approved or rejected; ``ends_run`` says that the rejection is meant to end the run;
+    ``message`` is the digest of the tool message for the model when the call is rejected.
+    """
+
+    approve: bool
+    actor: str
+    meaning: str
+    comment: str
+    arguments: str
+    ends_run: bool = False
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolReturned(Event):
+    """The tool returned. ``message`` is the digest of the tool message; ``result`` that of the full result if it was cut."""
+
+    result: str | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFailed(Event):
+    """The tool raised. ``message`` is the digest of the tool message with the error."""
+
+    error: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolDeadline(Event):
+    """The tool's time is up."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSkipped(Event):
+    """The run will not run this call. ``request`` is given when the call has not been requested yet."""
+
+    reason: str
+    message: str
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStopped(Event):
+    """A stop was asked for after this call's turn had come. ``message`` is shown to the model if it never began."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCancelled(Event):
+    """The run is over: whatever this call does, its result is not wanted any more."""
+
+    message: str
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResumed(Event):
+    """The run was taken up again from its journal. ``message`` is shown to the model if the outcome is lost."""
+
+    epoch: int
+    message: str

@@ -1,0 +1,62 @@
+"""States of the tool machine, and the facts that it remembers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from statewright_states.effects import ToolEffect
+
+
+class ToolState(StrEnum):
+    """States of one tool call."""
+
+    REQUESTED = "requested"
+    AWAITING_APPROVAL = "awaiting_approval"
+    RUNNING = "running"
+    RETURNED = "returned"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    DENIED = "denied"
+    SKIPPED = "skipped"
+    CANCELLED = "cancelled"
+    OUTCOME_UNKNOWN = "outcome_unknown"
+
+
+class Assessment(StrEnum):
+    """What came of resolving, parsing and authorising a call."""
+
+    PENDING = "pending"
+    """Not assessed yet."""
+    CLEAR = "clear"
+    """It may run."""
+    PERSON = "person"
+    """It may run when a person allows it."""
+    FAULTY = "faulty"
+    """No such tool, or arguments that do not parse or do not fit."""
+    DENIED = "denied"
+    """The policy says no, or failed to say yes."""
+
+
+class Approval(StrEnum):
+    """Where the approval of a call stands."""
+
+    OPEN = "open"
+    APPROVED = "approved"
+    REJECTED = "rejected"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolFacts:
+    """What the tool machine remembers. ``message`` is the digest of its one tool message, once that is known."""
+
+    tool: str = ""
+    call_id: str = ""
+    name: str = ""
+    effect: ToolEffect = ToolEffect.UNDECLARED
+    released: bool = False
+    assessment: Assessment = Assessment.PENDING
+    approval: Approval = Approval.OPEN
+    arguments: str = ""
+    message: str | None = None
+    starts: int = 0
