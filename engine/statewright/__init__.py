@@ -14,6 +14,7 @@ from statewright.context import ContextBuilder, ContextManager
 from statewright.evaluate import EvalResult, SelfEvaluator
 from statewright.fork import fork
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
+from statewright.journal.verify import Problem, Verification, verify
 from statewright.loop import AgentLoop
 from statewright.observers import RunEvent
 from statewright.replay import Replayed, replay
@@ -60,6 +61,7 @@ __all__ = [
     "Message",
     "OnLimit",
     "PendingApproval",
+    "Problem",
     "PromptConfig",
     "ProviderError",
     "Replayed",
@@ -79,9 +81,11 @@ __all__ = [
     "ToolRegistry",
     "ToolSchema",
     "Usage",
+    "Verification",
     "connect",
     "fork",
     "load_tools",
     "replay",
     "tool",
+    "verify",
 ]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 
 from statewright.clock import SystemChance, SystemClock, SystemNames
 from statewright.config import AgentConfig
+from statewright.version import VERSION
 from statewright_providers import connect
 from statewright_states.ports import Chance, Clock, Names, Provider
 
@@ -15,10 +15,7 @@ __all__ = ["chance", "clock", "connect", "engine_version", "names", "with_fallba
 
 def engine_version() -> str:
     """This engine's name and version, as headers pin them."""
-    try:
-        return f"statewright {version('statewright')}"
-    except PackageNotFoundError:
-        return "statewright (not installed)"
+    return f"statewright {VERSION}"
 
 
 def clock() -> Clock:

@@ -201,9 +201,7 @@ def decode_delivery(entry: Mapping[str, Any]) -> Delivery:
     return Delivery(machine, str(entry["instance"]), event, entry.get("cause"))
 
 
-DIGEST_FIELDS = frozenset(
-    ("config", "history", "machines", "message", "messages", "output", "raw", "result", "task", "tools")
-)
+DIGEST_FIELDS = frozenset(("config", "history", "machines", "message", "messages", "output", "raw", "result", "task", "tools"))
 """The fields whose values name stored payloads. Free text never stands in a field of these names."""
 
 

@@ -63,6 +63,16 @@ def wrong_head(lease: Lease, location: str, batch: Batch, head_seq: int, head_ha
     )
 
 
+def tail_missing(run_id: str, location: str, last_seq: int, head_seq: int) -> JournalDamaged:
+    """The run's last entries are not there, or an index of the file hides them."""
+    return JournalDamaged(
+        f"run {run_id!r} ends with entry {head_seq}, but nothing after entry {last_seq} can be found",
+        where=location,
+        cure="restore the journal from a copy",
+        seq=last_seq + 1,
+    )
+
+
 def require_sequence(lease: Lease, location: str, batch: Batch) -> None:
     """Raise JournalDamaged unless the batch has entries and they are numbered one after the other."""
     seqs = [entry.seq for entry in batch.entries]

@@ -17,7 +17,16 @@ from typing import Literal, TypeVar, get_args
 from statewright.clock import SystemClock
 from statewright.journal.faults import journal_error
 from statewright.journal.owner import this_process
-from statewright.journal.refusals import busy, fenced, holder, require_sequence, run_exists, run_not_found, wrong_head
+from statewright.journal.refusals import (
+    busy,
+    fenced,
+    holder,
+    require_sequence,
+    run_exists,
+    run_not_found,
+    tail_missing,
+    wrong_head,
+)
 from statewright.journal.schema import open_for_reading, open_for_writing
 from statewright.journal.transactions import InlineTransactions, Job, ThreadedTransactions, Transactions
 from statewright_states.errors import ConfigurationError
@@ -173,8 +182,12 @@ class SQLiteJournal:
         """The run's entries with a seq above ``after_seq``, in order. Raises RunNotFound."""
 
         def job(connection: sqlite3.Connection) -> Sequence[StoredEntry]:
-            self._run(connection, run_id)
-            return _entries(connection, run_id, after_seq, _LAST_SEQ)
+            head_seq, *_ = self._run(connection, run_id)
+            found = _entries(connection, run_id, after_seq, _LAST_SEQ)
+            last_seq = found[-1].seq if found else after_seq
+            if last_seq < head_seq:
+                raise tail_missing(run_id, self._location, last_seq, head_seq)
+            return found
 
         return await self._in(self._reader, job)
 

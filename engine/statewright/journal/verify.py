@@ -157,8 +157,7 @@ class _Check:
 
     async def entry(self, stored: StoredEntry) -> None:
         """Check the next entry, and everything that it names."""
-        # A damaged file may hand out NULL where bytes and text were.
-        stored = StoredEntry(stored.seq, stored.data or b"", stored.hash or "")
+        stored = _as_stored(stored.seq, stored.data, stored.hash)
         self._entries += 1
         if stored.seq != self._next_seq:
             self.problem(self._next_seq, f"it is missing: the entry that follows is numbered {stored.seq}")
@@ -251,6 +250,15 @@ class _Check:
             else:
                 sound[digest] = data
         return sound
+
+
+def _as_stored(seq: object, data: object, digest: object) -> StoredEntry:
+    """An entry with values of the right types, whatever a damaged file hands out; a wrong one stays wrong."""
+    return StoredEntry(
+        seq if isinstance(seq, int) else -1,
+        data if isinstance(data, bytes) else b"",
+        digest if isinstance(digest, str) else "",
+    )
 
 
 def _misplaced(seq: int, shape: EntryShape) -> str | None:

@@ -1,0 +1,5 @@
+"""The version of this distribution: the one place where it is written."""
+
+from __future__ import annotations
+
+VERSION = "0.1.0"
