@@ -167,9 +167,11 @@ def pending_approvals(course: Course) -> list[PendingApproval]:
     pending: list[PendingApproval] = []
     for tool, call in open_calls.items():
         subject = course.subjects.get(tool)
+        if subject is None:
+            continue
         lost = call.phase is CallPhase.UNKNOWN
-        asked = subject is not None and subject.state is ToolState.AWAITING_APPROVAL and subject.facts.approval is Approval.OPEN
-        if subject is not None and (asked or lost):
+        asked = ToolState(subject.state) is ToolState.AWAITING_APPROVAL and subject.facts.approval is Approval.OPEN
+        if asked or lost:
             request, arguments = course.projection.arguments_of(tool)
             pending.append(
                 PendingApproval(tool, request.call_id, request.name, arguments, subject.facts.arguments, outcome_lost=lost)

@@ -1,7 +1,8 @@
 """A process of its own that holds a run's lease: ``hold_a_run.py FILE RUN_ID``.
 
 It creates the run or takes it, prints its owner string and a line per thing done, and waits for lines on its standard
-input: ``append`` writes an entry, ``lock`` and ``unlock`` lock the file and let it go. It goes on until it is killed or its input ends.
+input: ``append`` writes an entry, ``lock`` and ``unlock`` lock the file and let it go. It goes on until it is killed or
+its input ends.
 """
 
 from __future__ import annotations
