@@ -35,7 +35,10 @@ def messages_from(built: object) -> list[Message]:
     """Messages from what an ``on_build_context`` callback gave; raises HistoryError or TypeError when they are none."""
     if not isinstance(built, list | tuple):
         raise TypeError(f"on_build_context gave {type(built).__name__}, a list of messages is expected")
-    return [_message(shape) for shape in cast("Sequence[object]", built)]
+    messages = [_message(shape) for shape in cast("Sequence[object]", built)]
+    if not messages:
+        raise ValueError("on_build_context gave no messages")
+    return messages
 
 
 def _message(shape: object) -> Message:
@@ -44,6 +47,33 @@ def _message(shape: object) -> Message:
     if isinstance(shape, Mapping):
         return Message.from_dict(cast("Mapping[str, Any]", shape), where="on_build_context")
     raise TypeError(f"on_build_context gave a message of type {type(shape).__name__}, a dict is expected")
+
+
+def repaired(messages: Sequence[Message]) -> tuple[list[Message], tuple[str, ...]]:
+    """Messages in which every tool call has its result right behind it, and every result its call.
+
+    A result that is missing is said to be missing, one that nobody asked for is dropped, one that stands elsewhere is
+    put in its place. Gives the messages and what was mended, in words; the same history is mended the same way.
+    """
+    results = {message.tool_call_id: message for message in reversed(messages) if message.role == "tool"}
+    sound: list[Message] = []
+    mended: list[str] = []
+    used: set[str] = set()
+    for message in messages:
+        if message.role == "tool":
+            continue
+        sound.append(message)
+        for call in message.tool_calls:
+            result = results.get(call.id) if call.id not in used else None
+            if result is None:
+                result = Message("tool", "No result of this call is known.", tool_call_id=call.id)
+                mended.append(f"the call {call.id!r} had no result")
+            used.add(call.id)
+            sound.append(result)
+    mended += [f"a result for {lost!r} belonged to no call" for lost in results if lost not in used]
+    if not mended and [message.digest for message in sound] != [message.digest for message in messages]:
+        mended.append("results stood in another order than their calls, or twice")
+    return sound, tuple(mended)
 
 
 class ContextManager:

@@ -41,6 +41,7 @@ class Conversation:
         self._fixed = 0
         self._exchange: _Exchange | None = None
         self._parts: list[str] = []
+        self._said = ""
 
     # -- growing -----------------------------------------------------------------------------------------------------
 
@@ -64,8 +65,9 @@ class Conversation:
         if calls:
             self._exchange = _Exchange(tuple(call.tool for call in calls))
         self._parts.append(message.content or "")
+        self._said = "".join(self._parts) or self._said
         if not cut:
-            self._parts = [] if calls else ["".join(self._parts)]
+            self._parts = []
 
     def settle(self, tool: str, message: Message) -> None:
         """Take a call's one tool message; the exchange is appended, in request order, when it is whole."""
@@ -82,11 +84,8 @@ class Conversation:
 
     @property
     def output(self) -> str:
-        """The text of the last reply, with the parts that it continues."""
-        if self._parts:
-            return "".join(self._parts)
-        said = (message.content for message in reversed(self.messages) if message.role == "assistant" and message.content)
-        return next(said, "")
+        """The text of the last reply that had any, with the parts that it continues. A summary is no reply."""
+        return self._said
 
     # -- size --------------------------------------------------------------------------------------------------------
 
@@ -110,10 +109,9 @@ class Conversation:
 
     # -- compaction --------------------------------------------------------------------------------------------------
 
-    @property
-    def exchanges(self) -> int:
-        """How many exchanges there are."""
-        return sum(1 for message in self.messages if message.tool_calls)
+    def exchanges_in(self, messages: Sequence[Message]) -> int:
+        """How many exchanges these messages hold, an earlier history not counted: it is never summarised."""
+        return sum(1 for message in messages[self._fixed :] if message.tool_calls)
 
     def old_messages(self, keep: int) -> list[Message]:
         """The messages that a summary would cover: everything after the task, but the last ``keep`` exchanges."""
@@ -143,7 +141,7 @@ class Conversation:
 
     def _recent(self, keep: int) -> int:
         starts = self._starts()
-        return starts[-keep] if len(starts) > keep else self._fixed
+        return max(starts[-keep], self._fixed) if len(starts) > keep else self._fixed
 
     def _starts(self) -> list[int]:
         """Where each exchange begins."""

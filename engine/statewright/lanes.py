@@ -3,31 +3,64 @@
 from __future__ import annotations
 
 import asyncio
+import threading
+from collections import deque
+
+Turn = asyncio.Future[None]
 
 
 class Lanes:
-    """The lanes of one process, by session name."""
+    """The lanes of one process, by session name. Runs may live on different event loops and threads."""
 
     def __init__(self) -> None:
-        self._locks: dict[str, asyncio.Lock] = {}
-        self._waiting: dict[str, int] = {}
+        self._lock = threading.Lock()
+        self._waiting: dict[str, deque[Turn]] = {}
+        """Who waits, for each session whose lane is taken."""
 
     async def join(self, session: str) -> None:
-        """Wait until the session is free, then hold it."""
-        lock = self._locks.setdefault(session, asyncio.Lock())
-        self._waiting[session] = self._waiting.get(session, 0) + 1
+        """Wait until the lane is free, then hold it."""
+        turn: Turn = asyncio.get_running_loop().create_future()
+        with self._lock:
+            queue = self._waiting.get(session)
+            if queue is None:
+                self._waiting[session] = deque()
+                return
+            queue.append(turn)
         try:
-            await lock.acquire()
-        except BaseException:
-            self._left(session)
+            await turn
+        except asyncio.CancelledError:
+            self._give_up(session, turn)
             raise
 
     def leave(self, session: str) -> None:
-        """Let the next run of the session go."""
-        self._locks[session].release()
-        self._left(session)
+        """Let the next run of the session go; from any thread."""
+        with self._lock:
+            queue = self._waiting[session]
+            while queue:
+                turn = queue.popleft()
+                if _pass_on(turn):
+                    return
+            del self._waiting[session]
 
-    def _left(self, session: str) -> None:
-        self._waiting[session] -= 1
-        if self._waiting[session] == 0:
-            del self._waiting[session], self._locks[session]
+    def _give_up(self, session: str, turn: Turn) -> None:
+        """A run stopped waiting; if its turn had just come, the next one's comes."""
+        with self._lock:
+            queue = self._waiting.get(session)
+            if queue is not None and turn in queue:
+                queue.remove(turn)
+                return
+        self.leave(session)
+
+
+def _pass_on(turn: Turn) -> bool:
+    """Tell the waiting run that its turn has come; False when its event loop is gone."""
+    try:
+        turn.get_loop().call_soon_threadsafe(_settle, turn)
+    except RuntimeError:
+        return False
+    return True
+
+
+def _settle(turn: Turn) -> None:
+    if not turn.done():
+        turn.set_result(None)

@@ -208,6 +208,10 @@ class AgentLoop:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
+    @property
+    def _stopping(self) -> bool:
+        return self._shutdown is not None and self._shutdown.should_stop
+
     def _pump(self, run_id: str) -> Pump:
         pump = self._live.get(run_id)
         if pump is None:
@@ -255,6 +259,8 @@ class AgentLoop:
         course = Course(inputs, payloads)
         pump = self._pump_for(course, recorder, lease, on_chunk, on_entry)
         pump.started_at_us = pump.last_at_us = at_us
+        if self._stopping:
+            pump.stop()  # before anything else: no model call is begun after a stop
         pump.deliver("run", "run", RunAdmitted(inputs.config.run_settings(), header.task))
         return await self._drive(pump, lease)
 
@@ -262,7 +268,7 @@ class AgentLoop:
         self, run_id: str, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
     ) -> AgentState:
         recorded = await replay(self.journal, run_id)
-        if recorded.ended:
+        if recorded.ended or self._stopping:
             return recorded.state()
         lease = await self.journal.acquire(run_id)
         try:

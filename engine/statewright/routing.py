@@ -148,7 +148,7 @@ class Router:
 
     def _reply(self, report: ReportCall) -> ReplyReceived:
         message = self._message(report)
-        calls = tuple(self._request(report.step, at, message) for at in range(len(message.tool_calls)))
+        calls = tuple(self._request(report.call, at, message) for at in range(len(message.tool_calls)))
         names = [(call.name, call.arguments) for call in message.tool_calls]
         return ReplyReceived(
             finish=FINISHES.get(report.finish, Finish.OTHER),
@@ -162,22 +162,22 @@ class Router:
             context_tokens=self._conversation.estimate_tokens((message,)),
         )
 
-    def _request(self, step: int, at: int, message: Message) -> ToolRequest:
-        call = message.tool_calls[at]
-        return self._inputs.request(f"tool-{step}.{at + 1}", call)
+    def _request(self, asked_in: str, at: int, message: Message) -> ToolRequest:
+        """The call's own name is that of the model call it came with, and its place there: ``tool-3.1``."""
+        return self._inputs.request(f"tool-{asked_in.removeprefix('call-')}.{at + 1}", message.tool_calls[at])
 
     def _summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
         text = (self._message(report).content or "").strip() if _replied(report) else ""
         if not text:
             kept = self._conversation.without_old(self._context.window_tokens)
             error = report.error if not _replied(report) else "the summary was empty"
-            exchanges = sum(1 for message in kept if message.tool_calls)
+            exchanges = self._conversation.exchanges_in(kept)
             return SummaryFailed(error, exchanges, self._conversation.estimate_of(kept), report.attempts)
         summary = self._context.summary_message(text)
         kept = self._conversation.with_summary(summary, self._context.keep_recent)
         return SummaryReady(
             message=self._put(summary),
-            exchanges=sum(1 for message in kept if message.tool_calls),
+            exchanges=self._conversation.exchanges_in(kept),
             context_tokens=self._conversation.estimate_of(kept),
             attempts=report.attempts,
             tokens=report.tokens,

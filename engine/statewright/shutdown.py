@@ -48,14 +48,18 @@ class GracefulShutdown:
 
     def __enter__(self) -> GracefulShutdown:
         """Install the handlers, unless another run has; does nothing off the main thread."""
+        if not _on_main_thread():
+            return self
         self._watching += 1
-        if self._watching == 1 and threading.current_thread() is threading.main_thread():
+        if self._watching == 1:
             for number in SIGNALS:
                 self._previous[number] = signal.signal(number, self._handle)
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         """Put the handlers back that were there before, once no run is watched any more."""
+        if not _on_main_thread():
+            return
         self._watching -= 1
         if self._watching:
             return
@@ -67,9 +71,14 @@ class GracefulShutdown:
         if self._requested and number == signal.SIGINT:
             # Not sys.exit: raised inside a tool it would be taken for the tool's own failure.
             os._exit(INTERRUPTED_EXIT_CODE)
-        if not self._requested:
+        first, self._requested = not self._requested, True  # before telling: a second signal may come meanwhile
+        if first:
             self._on_first()
         self.request()
+
+
+def _on_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def _tell() -> None:

@@ -69,7 +69,7 @@ class Resumed(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
-    """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: step 3, first call).
+    """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: the first of ``call-3``).
 
     ``call_id`` is the model's own id; ``arguments`` is the digest of the name and argument text; ``person`` says that
     policy wants a person to allow it; ``parallel`` that it may run beside others.

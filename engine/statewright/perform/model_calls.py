@@ -118,7 +118,8 @@ class ModelCalls:
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause)
         if not request.messages:
-            event: Event = _failed(command, Fault.REJECTED, "NothingToSummarise", "there are no old exchanges", False)
+            nothing = "there are no old exchanges"
+            event: Event = AttemptFailed(command.send, Fault.REJECTED, "NothingToSummarise", nothing, sent=False)
         else:
             event = await self._outcome(command, provider, request, observer)
         self._deliver("call", command.call, event, cause)
@@ -133,7 +134,7 @@ class ModelCalls:
                 type(error).__name__,
                 str(error),
                 error.status_code,
-                error.retry_after_s,
+                None if error.retry_after_s is None else float(error.retry_after_s),
                 observer.shown,
             )
         except Exception as error:  # a provider that breaks its contract is a provider that failed, not an engine that did

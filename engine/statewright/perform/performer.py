@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from statewright.context import ContextBuilder, messages_from
+from statewright.context import ContextBuilder, messages_from, repaired
 from statewright.course import Course
 from statewright.evaluate import SelfEvaluator
 from statewright.perform.model_calls import ModelCalls
@@ -145,8 +145,9 @@ class Performer:
         return task if command.attempt == 1 or judgement is None else SelfEvaluator().correction(task, judgement)
 
     def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
-        digests = tuple(self._course.payloads.put_message(message) for message in messages)
-        return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(messages))
+        sound, mended = repaired(messages)
+        digests = tuple(self._course.payloads.put_message(message) for message in sound)
+        return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(sound), mended)
 
     def _finish(self, cause: str, command: FinishRun) -> None:
         """The pump writes the last entry; nothing is left to be done here."""

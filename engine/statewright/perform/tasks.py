@@ -46,9 +46,12 @@ class TaskOwner:
             await asyncio.wait(self._ending, timeout=CLOSE_S)
 
     def _done(self, task: asyncio.Task[None]) -> None:
+        given_up = task in self._ending
         self._ending.discard(task)
         if self._tasks.get(task.get_name()) is task:
             del self._tasks[task.get_name()]
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled() and not given_up:  # not by us: what it awaited raised a cancellation of its own
+            self._on_defect(f"{task.get_name()} was cancelled from inside")
+        elif not task.cancelled() and (error := task.exception()) is not None:
             self._on_defect(f"{type(error).__name__} in {task.get_name()}: {error}")
         self._on_done()

@@ -14,6 +14,7 @@ from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
 from statewright.tools import BadArguments, Tool, parse_arguments, truncate_result
 from statewright.tools import ToolFailed as ToolRaised
+from statewright.tools.suggestion import closest
 from statewright_states.effects import ToolEffect
 from statewright_states.ports import Timer
 from statewright_states.row import Event
@@ -65,12 +66,12 @@ class ToolRuns:
         return None
 
     def _unknown(self, name: str) -> str:
-        close = self._equipment.registry.suggest(name)
+        close = closest(name, self._course.inputs.cards)
         known = ", ".join(self._course.inputs.cards) or "none"
         return f"there is no tool named {name!r}." + (f" Did you mean {close!r}?" if close else "") + f" Known tools: {known}"
 
     def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, text: str | None) -> ToolAssessed:
-        message = prompts.tool_message(request.call_id, text or "")
+        message = prompts.tool_message(request.call_id, self._bounded(text or ""))
         return ToolAssessed(assessment, digest, self._course.payloads.put_message(message))
 
     async def _authorise(self, cause: str, command: AssessTool) -> None:
@@ -179,8 +180,9 @@ class ToolRuns:
             result = await self._equipment.execution.run(tool, parse_arguments(tool, arguments))
             event = self._returned(request, result)
         except (ToolRaised, BadArguments) as error:
-            failed = prompts.failed(request.call_id, self._bounded(error.message))
-            event = ToolFailed(error.message, self._course.payloads.put_message(failed))
+            failed = self._bounded(prompts.failed(request.call_id, error.message).content or "")
+            message = prompts.tool_message(request.call_id, failed)
+            event = ToolFailed(self._bounded(error.message), self._course.payloads.put_message(message))
         self._deliver("tool", name, event, cause)
 
     def _returned(self, request: ToolRequest, result: str) -> ToolReturned:

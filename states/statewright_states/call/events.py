@@ -55,7 +55,10 @@ class AttemptReplied(Event):
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed(Event):
-    """This attempt failed; ``shown`` says whether text of it had reached a user."""
+    """This attempt failed.
+
+    ``shown`` says whether text of it had reached a user, ``sent`` whether a request was put on the wire at all.
+    """
 
     send: int
     fault: Fault
@@ -64,6 +67,7 @@ class AttemptFailed(Event):
     status_code: int | None = None
     retry_after_s: float | None = None
     shown: bool = False
+    sent: bool = True
 
 
 @dataclass(frozen=True, slots=True)

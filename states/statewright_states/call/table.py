@@ -111,7 +111,9 @@ def report_reply(facts: CallFacts, event: AttemptReplied) -> Command:
 
 def report_failure(facts: CallFacts, event: AttemptFailed) -> Command:
     outcome = CallOutcome.OVERFLOW if event.fault is Fault.OVERFLOW else CallOutcome.FAILED
-    return _unanswered(facts, outcome, f"{event.error}: {event.detail}")
+    return replace(
+        _unanswered(facts, outcome, f"{event.error}: {event.detail}"), attempts=facts.attempts - (0 if event.sent else 1)
+    )
 
 
 def report_stopped(facts: CallFacts, event: Event) -> Command:
@@ -228,6 +230,9 @@ CALL: Table[CallFacts] = Table(
             req=("R-REC-1",), why="the wait was lost with the process: wait again"),
     ),
     ignores=(
+        Ignore("CALL-87", S.BACKING_OFF, ReplyBegan,   req=("R-LATE-1",), why="its attempt has failed already"),
+        Ignore("CALL-88", S.BACKING_OFF, AttemptReplied, req=("R-LATE-1",), why="its attempt has failed already"),
+        Ignore("CALL-89", S.BACKING_OFF, AttemptFailed, req=("R-LATE-1",), why="its attempt has failed already"),
         Ignore("CALL-90", ON_THE_WIRE, ReplyBegan,     when=(current.no,), req=("R-LATE-1",), why="an earlier request's reply begins"),
         Ignore("CALL-91", ON_THE_WIRE, AttemptReplied, when=(current.no,), req=("R-LATE-1",), why="an earlier request's reply"),
         Ignore("CALL-92", ON_THE_WIRE, AttemptFailed,  when=(current.no,), req=("R-LATE-1",), why="an earlier request's failure"),

@@ -24,11 +24,15 @@ class LaneGranted(Event):
 
 @dataclass(frozen=True, slots=True)
 class ContextBuilt(Event):
-    """The first messages of this attempt are ready: their digests, and an estimate of their size in tokens."""
+    """The first messages of this attempt are ready: their digests, and an estimate of their size in tokens.
+
+    ``repairs`` says what was mended in a history with orphaned calls or results.
+    """
 
     attempt: int
     messages: tuple[str, ...]
     context_tokens: int
+    repairs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,75 @@
+"""Appends per second by durability: one run that waits for each append, and 100 runs at the same time.
+
+An append is what the engine writes after a model's reply: four entries and three payloads, 5 kB in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import tempfile
+import time
+from pathlib import Path
+
+from workload import print_table
+
+from statewright import MemoryJournal, SQLiteJournal
+from statewright.journal.entry import NO_HASH, chain
+from statewright_states.messages import digest_of
+from statewright_states.ports import Batch, Journal, StoredEntry
+
+ENTRIES_PER_APPEND, ENTRY_BYTES = 4, 700
+BLOBS_PER_APPEND, BLOB_BYTES = 3, 700
+
+
+async def append(journal: Journal, run_id: str, appends: int) -> None:
+    """One run's appends, each awaited before the next."""
+    head = _entry(run_id, 0, NO_HASH)
+    lease = await journal.create(run_id, head, {})
+    for _ in range(appends):
+        entries: list[StoredEntry] = []
+        prev_hash = head.hash
+        for _ in range(ENTRIES_PER_APPEND):
+            head = _entry(run_id, head.seq + 1, head.hash)
+            entries.append(head)
+        payloads = [f"{run_id} {head.seq} {at} ".ljust(BLOB_BYTES, "x").encode() for at in range(BLOBS_PER_APPEND)]
+        await journal.append(lease, Batch(tuple(entries), prev_hash, {digest_of(data): data for data in payloads}))
+    await journal.release(lease)
+
+
+def _entry(run_id: str, seq: int, prev_hash: str) -> StoredEntry:
+    data = b'{"kind":"event","seq":%d,"data":"%b"}' % (seq, b"x" * ENTRY_BYTES)
+    return StoredEntry(seq, data, chain(run_id, prev_hash, data))
+
+
+async def measured(journal: Journal, runs: int, appends: int) -> list[str]:
+    """Appends per second, and CPU microseconds per append."""
+    await append(journal, f"warm-{runs}", 20)
+    wall, cpu = time.perf_counter(), time.process_time()
+    await asyncio.gather(*(append(journal, f"run-{runs}-{number}", appends // runs) for number in range(runs)))
+    wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
+    return [f"{appends / wall:.0f}", f"{1e6 * cpu / appends:.0f}"]
+
+
+async def main(appends: int, folder: Path) -> None:
+    journals: dict[str, Journal] = {
+        "memory": MemoryJournal(),
+        "SQLite memory": SQLiteJournal(folder / "memory.db", durability="memory"),
+        "SQLite normal": SQLiteJournal(folder / "normal.db", durability="normal"),
+        "SQLite full": SQLiteJournal(folder / "full.db", durability="full"),
+    }
+    rows: list[list[str]] = []
+    for name, journal in journals.items():
+        rows.append([name, *await measured(journal, 1, appends), *await measured(journal, 100, appends)])
+        await journal.aclose()
+    print(f"{appends} appends of {ENTRIES_PER_APPEND} entries and {BLOBS_PER_APPEND} payloads\n")
+    print_table(["journal", "one run: appends/s", "CPU µs", "100 runs: appends/s", "CPU µs"], rows)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--appends", type=int, default=4_000)
+    parser.add_argument("--folder", type=Path, help="where to write; a temporary folder unless given")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(dir=options.folder) as place:
+        asyncio.run(main(options.appends, Path(place)))

@@ -1,0 +1,109 @@
+"""A model server for benchmarks: OpenAI Chat Completions over real HTTP with keep-alive, in a process of its own.
+
+It asks for one tool call after another until the request holds as many tool results as the path says, then it answers:
+``POST /steps/50/v1/chat/completions``. It counts a prompt token for every four bytes of the request, so that two clients
+whose usage is equal have sent requests of equal size. Being a process of its own, its CPU is not the client's.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import orjson
+
+BYTES_PER_TOKEN = 4
+
+
+@contextmanager
+def running_stub() -> Iterator[str]:
+    """A stub on a free port of the loopback; gives its address. It ends with the context, or with this process."""
+    with subprocess.Popen([sys.executable, __file__], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.stdin.close()
+
+
+class Connection(asyncio.Protocol):
+    """One client's connection; requests are answered in order."""
+
+    def __init__(self) -> None:
+        self._received = bytearray()
+        self._head: tuple[str, int] | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received += data
+        if self._head is None:
+            if b"\r\n\r\n" not in self._received:
+                return
+            head, _, self._received = self._received.partition(b"\r\n\r\n")
+            self._head = _path_and_length(head)
+        path, length = self._head
+        if len(self._received) >= length:
+            self._transport.write(_response(path, bytes(self._received)))
+            self._head, self._received = None, bytearray()
+
+
+def _path_and_length(head: bytes | bytearray) -> tuple[str, int]:
+    first, *lines = head.decode("latin-1").split("\r\n")
+    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    return first.split(" ")[1], int(headers["content-length"])
+
+
+def _response(path: str, body: bytes) -> bytes:
+    steps = int(path.split("/")[2])
+    done = sum(message["role"] == "tool" for message in orjson.loads(body)["messages"])
+    reply = orjson.dumps(_completion(done, steps, len(body)))
+    return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(reply), reply)
+
+
+def _completion(done: int, steps: int, request_bytes: int) -> dict[str, Any]:
+    prompt_tokens = request_bytes // BYTES_PER_TOKEN
+    message: dict[str, Any] = {"role": "assistant", "content": "All pages are read; the books are in balance."}
+    if done < steps:
+        function = {"name": "read_page", "arguments": f'{{"page":{done + 1}}}'}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": f"call_{done + 1:024d}", "type": "function", "function": function}],
+        }
+    return {
+        "id": f"chatcmpl-{done:024d}",
+        "object": "chat.completion",
+        "created": 1_790_000_000 + done,
+        "model": "stub",
+        "choices": [
+            {"index": 0, "message": message, "logprobs": None, "finish_reason": "tool_calls" if done < steps else "stop"}
+        ],
+        "usage": {
+            "prompt_tokens": prompt_tokens,
+            "completion_tokens": 24,
+            "total_tokens": prompt_tokens + 24,
+            "prompt_tokens_details": {"cached_tokens": 0, "audio_tokens": 0},
+            "completion_tokens_details": {"reasoning_tokens": 0, "audio_tokens": 0},
+        },
+        "service_tier": "default",
+        "system_fingerprint": "fp_stub",
+    }
+
+
+async def _serve() -> None:
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(Connection, "127.0.0.1", 0)
+    print(server.sockets[0].getsockname()[1], flush=True)
+    await loop.run_in_executor(None, sys.stdin.read)  # the pipe closes with whoever started this process
+
+
+if __name__ == "__main__":
+    asyncio.run(_serve())

@@ -1,0 +1,141 @@
+"""The command line. stdout is the answer or JSON, everything else goes to stderr; ``exits.py`` says what exit codes mean."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from cyclopts import App, CycloptsError, Parameter
+from cyclopts.help import format_usage
+
+from statewright import assemble
+from statewright.cli.check import replay_run, verify_runs
+from statewright.cli.decide import approve, reject
+from statewright.cli.diagram import diagram
+from statewright.cli.doctor import doctor
+from statewright.cli.exits import Exit, exit_for
+from statewright.cli.output import printable
+from statewright.cli.run import FROM_STDIN, resume, run
+from statewright.cli.runs import runs
+from statewright.cli.show import show
+from statewright_states.errors import InternalError, StatewrightError
+
+TRACEBACK = "STATEWRIGHT_TRACEBACK"
+EPILOGUE = (
+    "Exit codes: 0 success, 1 failed, 2 usage or configuration, 3 partial, 4 waiting for approval, 5 verification failed, "
+    "6 replay diverged, 130 interrupted."
+)
+
+app = App(
+    name="statewright",
+    help="An agent loop in which nothing changes status except by a declared transition.",
+    help_epilogue=EPILOGUE,
+    version=assemble.engine_version,
+    default_parameter=Parameter(negative=(), show_default=False),
+    exit_on_error=False,
+    print_error=False,
+    result_action="return_value",
+    suppress_keyboard_interrupt=False,
+)
+COMMANDS: Mapping[str, Callable[..., Exit]] = {
+    "run": run,
+    "resume": resume,
+    "approve": approve,
+    "reject": reject,
+    "runs": runs,
+    "show": show,
+    "replay": replay_run,
+    "verify": verify_runs,
+    "diagram": diagram,
+    "doctor": doctor,
+}
+"""In the order in which somebody meets them."""
+for place, (name, command) in enumerate(COMMANDS.items()):
+    app.command(command, name=name, sort_key=place)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """The console script: carry out a command line, and give its exit code. Bad input never leads to a traceback."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        _answer_ctrl_c_with(signal.default_int_handler)
+        _settle_streams()
+        code = _carry_out(given)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        code = Exit.INTERRUPTED
+    except BrokenPipeError:
+        _give_up_stdout()
+        code = Exit.BROKEN_PIPE
+    finally:
+        # From here on there is nothing to clean up, so that Ctrl-C may simply end the process.
+        _answer_ctrl_c_with(signal.SIG_DFL)
+    return int(code)
+
+
+def _answer_ctrl_c_with(handler: Any) -> None:
+    """Set what Ctrl-C does, unless whoever started the process wants it ignored (``nohup``, a job in the background)."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, handler)
+
+
+def _carry_out(given: list[str]) -> Exit:
+    try:
+        if not given:
+            app.help_print([], console=app.error_console)
+            return Exit.USAGE
+        result: Exit | None = app(_with_stdin_named(given))
+        return Exit.SUCCESS if result is None else result
+    except CycloptsError as error:
+        return _complain(_usage_error(error), Exit.USAGE)
+    except StatewrightError as error:
+        _show_traceback()
+        return _complain(str(error), exit_for(error))
+    except (KeyboardInterrupt, BrokenPipeError):
+        raise
+    except Exception as error:  # ours: what a caller did wrong has a class of its own
+        _show_traceback()
+        cure = f"this is a defect of Statewright; {TRACEBACK}=1 shows where: please report it"
+        internal = InternalError(f"{type(error).__name__}: {error}", where="the command line", cure=cure)
+        return _complain(str(internal), Exit.FAILED)
+
+
+def _with_stdin_named(given: list[str]) -> list[str]:
+    """A lone hyphen as a task means stdin; the parser would take it for an option."""
+    if given[0] != "run":
+        return given
+    end = given.index("--") if "--" in given else len(given)
+    return [FROM_STDIN if word == "-" and at < end else word for at, word in enumerate(given)]
+
+
+def _usage_error(error: CycloptsError) -> str:
+    chain = error.command_chain or ()
+    usage = format_usage(app, chain).plain.strip()
+    return f"{str(error).strip()}\n  usage: {usage}\n  cure:  see statewright {' '.join([*chain, '--help'])}"
+
+
+def _complain(text: str, code: Exit) -> Exit:
+    print(f"statewright: {printable(text)}", file=sys.stderr)
+    return code
+
+
+def _show_traceback() -> None:
+    if os.environ.get(TRACEBACK):
+        traceback.print_exc()
+
+
+def _settle_streams() -> None:
+    """Text that the terminal's encoding cannot hold is spelled out instead of failing."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+
+
+def _give_up_stdout() -> None:
+    """Nobody reads stdout any more: nothing may be flushed into it at the exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

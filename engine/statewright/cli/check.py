@@ -1,0 +1,99 @@
+"""``replay`` and ``verify``: whether a record gives the same again, and whether it is what it was."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import asdict
+from typing import Annotated
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from statewright.cli.exits import Exit
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
+from statewright.cli.outcome import summary
+from statewright.cli.output import answers, print_json, printable
+from statewright.cli.runs import resolve_run
+from statewright.journal.verify import Verification, verify
+from statewright.replay import Replayed, replay
+from statewright_states.errors import ConfigurationError
+from statewright_states.ports import Journal
+
+
+def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
+    """Do a run again from its record, without a model and without a tool, and compare each entry bit by bit.
+
+    Exit code 6 when the tables of this version decide otherwise; the first entry that differs is named.
+
+    Parameters
+    ----------
+    run
+        The run's id, the beginning or the end of it, or `last`.
+    """
+    replayed = asyncio.run(_replay(journal.store(), run))
+    console = answers()
+    console.print(Text.assemble(("same", "bold green"), f"  {replayed.entries} entries, bit by bit"))
+    console.print(summary(replayed.state()))
+    return Exit.SUCCESS
+
+
+def verify_runs(
+    run: str | None = None,
+    /,
+    *,
+    all_runs: Annotated[bool, Parameter(name="--all")] = False,
+    journal: JournalOptions = NO_JOURNAL,
+    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+) -> Exit:
+    """Check the record of a run: the chain of hashes, every decision against the pinned tables, every payload.
+
+    Exit code 5 when something is not what it was; the first bad entry is named.
+
+    Parameters
+    ----------
+    run
+        The run's id, the beginning or the end of it, or `last`.
+    all_runs
+        Check every run of the journal.
+    json
+        Print a JSON list.
+    """
+    if (run is None) != all_runs:
+        raise ConfigurationError(
+            "either a run or all of them can be verified",
+            where="statewright verify",
+            cure="write `statewright verify RUN` or `statewright verify --all`",
+        )
+    verifications = asyncio.run(_verify(journal.store(), run))
+    if json:
+        print_json([asdict(verification) for verification in verifications])
+    else:
+        console = answers()
+        for verification in verifications:
+            _print_verification(console, verification)
+    return Exit.SUCCESS if all(verification.ok for verification in verifications) else Exit.VERIFICATION_FAILED
+
+
+async def _replay(journal: Journal, named: str) -> Replayed:
+    try:
+        return await replay(journal, await resolve_run(journal, named))
+    finally:
+        await journal.aclose()
+
+
+async def _verify(journal: Journal, named: str | None) -> list[Verification]:
+    try:
+        run_ids = await journal.run_ids() if named is None else [await resolve_run(journal, named)]
+        return [await verify(journal, run_id) for run_id in run_ids]
+    finally:
+        await journal.aclose()
+
+
+def _print_verification(console: Console, found: Verification) -> None:
+    word = ("verified", "bold green") if found.ok else ("not verified", "bold red")
+    end = f"{found.status}/{found.stop_reason}" if found.ended else "not ended"
+    looked_at = f"{found.entries} entries, {found.payloads} payloads"
+    console.print(Text.assemble(word, f"  {found.run_id} · {looked_at} · {end} · head {found.head_hash[:16]}…"))
+    for problem in found.problems:
+        console.print(Text(f"  {printable(problem.where)}: {printable(problem.what)}", style="red"))

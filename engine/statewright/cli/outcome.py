@@ -1,0 +1,93 @@
+"""How a run ended, and what to type next."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.text import Text
+
+from statewright.cli.output import first_line, print_answer, print_json, printable
+from statewright.cli.timeline import TONES, counted, seconds
+from statewright.state import AgentState, PendingApproval
+from statewright_states.vocabulary import Status
+
+
+@dataclass(frozen=True, slots=True)
+class Again:
+    """What has to be typed after a run id, so that the same journal and the same equipment are used."""
+
+    journal: str = ""
+    equipment: str = ""
+
+
+def print_outcome(state: AgentState, *, as_json: bool) -> bool:
+    """Print the outcome on stdout: the document, or the answer where the model gave one. Tells whether it printed any.
+
+    A failed run has no answer. Where the model said nothing, the reason is a remark and not an answer either.
+    """
+    if as_json:
+        print_json(state.to_output_dict())
+        return True
+    if state.status in (Status.SUCCESS, Status.PARTIAL) and state.final_output and model_spoke(state):
+        print_answer(state.final_output)
+        return True
+    return False
+
+
+def model_spoke(state: AgentState) -> bool:
+    """Whether the transcript holds any text of the model."""
+    return any(message["role"] == "assistant" and message["content"] for message in state.messages)
+
+
+def remark_outcome(console: Console, state: AgentState, again: Again) -> None:
+    """The outcome in a few lines on stderr, with what to type next."""
+    console.print(summary(state))
+    if state.error and state.status is not Status.SUCCESS:
+        console.print(Text("\n".join(f"  {line}" for line in printable(state.error).splitlines()), style="red"))
+    elif state.final_output and not model_spoke(state):
+        console.print(Text(f"  {state.final_output}"))
+    for pending in state.pending:
+        for line in how_to_decide(state.run_id, pending, again):
+            console.print(line)
+    for words, command in next_commands(state, again):
+        console.print(Text.assemble((f"  {words:<8}", "dim"), command))
+
+
+def summary(state: AgentState) -> Text:
+    """Status, stop reason and what it took."""
+    word = "waiting" if state.waiting else state.status.value
+    tone = TONES["awaiting_approval"] if state.waiting else TONES.get(word, "")
+    reason = state.stop_reason.value if state.stop_reason else "a person has to decide" if state.waiting else "not ended"
+    judged = {True: "judged good", False: "judged not good", None: ""}[state.verified]
+    facts = [
+        reason,
+        judged,
+        counted(len(state.steps), "step"),
+        seconds(state.duration_s),
+        counted(state.usage.total_tokens, "token"),
+        state.run_id,
+    ]
+    return Text.assemble((word, tone), ("  " + " · ".join(fact for fact in facts if fact), ""))
+
+
+def how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
+    """The open question, and the commands that answer it."""
+    question = "began, and its outcome is lost: may the run go on?" if pending.outcome_lost else "may it run?"
+    arguments = first_line(" ".join(pending.arguments.split()))
+    target = f"{run_id} {shlex.quote(printable(pending.call_id))}{again.journal}"
+    return [
+        Text.assemble("  ", (printable(pending.name), "bold"), f" {arguments}  ", question),
+        Text.assemble(("  yes     ", "dim"), f"statewright approve {target}"),
+        Text.assemble(("  no      ", "dim"), f"statewright reject {target}"),
+    ]
+
+
+def next_commands(state: AgentState, again: Again) -> list[tuple[str, str]]:
+    """What somebody may want to type next, each with a word for it."""
+    if state.waiting:
+        return [("then", f"statewright resume {state.run_id}{again.equipment}{again.journal}")]
+    if state.status is Status.RUNNING:
+        return [("go on", f"statewright resume {state.run_id}{again.equipment}{again.journal}")]
+    return [("look", f"statewright show {state.run_id}{again.journal}")]

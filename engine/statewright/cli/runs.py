@@ -1,0 +1,143 @@
+"""``runs``: the runs of a journal; and how a run is named on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from statewright import assemble
+from statewright.cli.exits import Exit
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
+from statewright.cli.output import answers, first_line, print_json, remarks
+from statewright.cli.timeline import TONES
+from statewright.journal.entry import decode
+from statewright.replay import replay
+from statewright_states.errors import RunNotFound, StatewrightError
+from statewright_states.ports import Journal
+from statewright_states.vocabulary import Status
+
+LAST = "last"
+MAX_NAMED = 5
+MAX_TASK_CHARS = 48
+DAY_S = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class RunLine:
+    """One run of the list. ``status`` is ``waiting`` for a run that waits for a person, ``damaged`` for one nobody can read."""
+
+    run_id: str
+    status: str
+    stop_reason: str | None
+    steps: int
+    started_at_us: int
+    task: str
+
+
+async def resolve_run(journal: Journal, named: str) -> str:
+    """The run that is meant: its id, the beginning or the end of it if only one fits, or ``last``. Raises RunNotFound."""
+    known = await journal.run_ids()
+    if named in known:
+        return named
+    if named == LAST and known:
+        return known[-1]
+    fitting = [run_id for run_id in known if run_id.startswith(named) or run_id.endswith(named)]
+    if len(fitting) == 1 and named:
+        return fitting[0]
+    if fitting:
+        shown = ", ".join(fitting[-MAX_NAMED:])
+        raise RunNotFound(
+            f"{len(fitting)} runs fit {named!r}", where=journal.location, cure=f"write more of one, such as {shown}"
+        )
+    raise RunNotFound(f"there is no run {named!r}", where=journal.location, cure="`statewright runs` lists the runs")
+
+
+def runs(
+    *,
+    journal: JournalOptions = NO_JOURNAL,
+    limit: Annotated[int, Parameter(show_default=True)] = 20,
+    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+) -> Exit:
+    """List the runs of a journal, newest last.
+
+    Parameters
+    ----------
+    limit
+        How many of the newest; 0 lists all.
+    json
+        Print a JSON list.
+    """
+    lines, left_out = asyncio.run(_lines(journal.store(), max(limit, 0)))
+    if json:
+        print_json([asdict(line) for line in lines])
+        return Exit.SUCCESS
+    console = answers()
+    _print(console, lines)
+    if left_out:
+        remarks().print(Text(f"{left_out} older ones: statewright runs --limit 0{journal.again()}", style="dim"))
+    waiting = [line.run_id for line in lines if line.status == "waiting"]
+    if waiting:
+        remarks().print(Text(f"waits for a person: statewright show {waiting[-1]}{journal.again()}", style="dim"))
+    return Exit.SUCCESS
+
+
+async def _lines(journal: Journal, limit: int) -> tuple[list[RunLine], int]:
+    try:
+        known = await journal.run_ids()
+        shown: Sequence[str] = known[-limit:] if limit else known
+        return [await _line(journal, run_id) for run_id in shown], len(known) - len(shown)
+    finally:
+        await journal.aclose()
+
+
+async def _line(journal: Journal, run_id: str) -> RunLine:
+    """What the record says; a run that has not ended is replayed, to see whether it waits."""
+    try:
+        entries = await journal.entries(run_id)
+        header: Mapping[str, Any] = decode(entries[0].data)
+        end: Mapping[str, Any] = decode(entries[-1].data)
+        task = str(decode(await journal.blob(header["task"]) or b'""'))
+        if end["kind"] == "end":
+            return RunLine(run_id, end["status"], end["stop_reason"], end["steps"], header["at_us"], task)
+        state = (await replay(journal, run_id)).state()
+    except (StatewrightError, ValueError, LookupError, TypeError):
+        return RunLine(run_id, "damaged", None, 0, 0, "verify it")
+    status = "waiting" if state.waiting else state.status.value
+    return RunLine(run_id, status, None, len(state.steps), state.started_at_us, task)
+
+
+def _print(console: Console, lines: Sequence[RunLine]) -> None:
+    """One line per run, in columns as wide as what they hold: ids are there to be copied."""
+    now_us = assemble.clock().now_us()
+    ages = [_age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else "" for line in lines]
+    width = max((len(line.run_id) for line in lines), default=0)
+    console.print(Text(f"{'run':<{width}}  {'status':<8} {'stop reason':<20} {'steps':>5} {'age':>8}  task", style="dim"))
+    for line, age in zip(lines, ages, strict=True):
+        row = Text.assemble(
+            f"{line.run_id:<{width}}  ",
+            (f"{line.status:<8} ", _tone(line.status)),
+            f"{line.stop_reason or '':<20} {line.steps:>5} {age:>8}  ",
+            (first_line(line.task, MAX_TASK_CHARS), "dim"),
+        )
+        if console.is_terminal:
+            row.truncate(console.width, overflow="ellipsis")
+        console.print(row)
+
+
+def _tone(status: str) -> str:
+    if status == "waiting":
+        return TONES["awaiting_approval"]
+    return "bold red" if status == "damaged" else "" if status == Status.RUNNING.value else TONES[status]
+
+
+def _age(age_s: float) -> str:
+    for unit_s, unit in ((DAY_S, "d"), (3600, "h"), (60, "min")):
+        if age_s >= unit_s:
+            return f"{int(age_s // unit_s)} {unit}"
+    return f"{max(int(age_s), 0)} s"

@@ -1,0 +1,152 @@
+"""The screen of a live run: the timeline on stderr, and on a terminal a footer that says what goes on now.
+
+On a terminal the text of a reply is shown above the footer while it arrives and taken away when it is complete: the
+answer is printed once, on stdout, when it is final. The footer never hides the cursor, so that a process that is killed
+leaves the terminal as it was.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Any
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.spinner import Spinner
+from rich.text import Text
+
+from statewright.cli.output import STDERR, printable
+from statewright.cli.timeline import Timeline, counted, live_event, seconds
+from statewright_states.messages import StreamChunk
+from statewright_states.run.events import ReplyReceived
+
+REFRESHES_PER_SECOND = 8
+MAX_TAIL_LINES = 8
+MAX_TAIL_CHARS = 4000
+STOPPING = "stopping after what is under way; Ctrl-C again ends at once"
+
+
+class Screen:
+    """Shows a run while it goes on. ``console`` writes to stderr; ``quiet`` shows nothing.
+
+    ``heading`` is printed when the first entry is on record, so that a run that cannot begin shows its error alone.
+    """
+
+    def __init__(self, console: Console, timeline: Timeline, heading: str, *, quiet: bool = False) -> None:
+        self._console = console
+        self._timeline = timeline
+        self._heading = heading
+        self._quiet = quiet
+        self._lively = console.is_terminal and not console.is_dumb_terminal
+        self._spinner = Spinner("dots")
+        self._since_s = time.monotonic()
+        self._said = ""
+        self._stopping = False
+        self._live: Live | None = None
+
+    def __enter__(self) -> Screen:
+        self._resume()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._pause()
+
+    # -- what happens ------------------------------------------------------------------------------------------------
+
+    def event(self, kind: str, payload: dict[str, Any]) -> None:
+        """An entry is on record (the ``on_event`` callback)."""
+        event = live_event(kind, payload)
+        if self._heading and not self._quiet:
+            self._console.print(Text(self._heading, style="dim"))
+            self._heading = ""
+        line = self._timeline.follow(event)
+        if isinstance(event.event, ReplyReceived):
+            self._reply_is_complete(event.event)
+        if not self._quiet and (line.telling or not self._lively):
+            self._console.print(self._fitting(line.text()))
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        """A piece of a reply arrived (the ``on_stream_chunk`` callback)."""
+        if chunk.type == "restart":
+            self._said = ""
+        elif chunk.type == "content":
+            self._said += chunk.data
+
+    def stopping(self) -> None:
+        """The first Ctrl-C came. Called inside a signal handler: sets a mark, or writes at once, and nothing else."""
+        self._stopping = True
+        if self._live is None and not self._quiet:
+            os.write(STDERR, f"\n{STOPPING}\n".encode())
+
+    @contextmanager
+    def paused(self) -> Generator[Console]:
+        """Without the footer, for a question on the same terminal."""
+        self._pause()
+        try:
+            yield self._console
+        finally:
+            self._resume()
+
+    def _fitting(self, text: Text) -> Text:
+        """One line each on a terminal; the whole of what was cut off is in the summary and in ``show``."""
+        if self._lively:
+            text.truncate(self._console.width, overflow="ellipsis")
+        return text
+
+    # -- the footer --------------------------------------------------------------------------------------------------
+
+    def _resume(self) -> None:
+        if self._lively and not self._quiet:
+            self._live = Live(
+                console=self._console,
+                get_renderable=self._footer,
+                refresh_per_second=REFRESHES_PER_SECOND,
+                transient=True,
+            )
+            self._live.start()
+            self._console.show_cursor(True)
+
+    def _pause(self) -> None:
+        if self._live is not None:
+            live, self._live = self._live, None
+            live.stop()
+
+    def _reply_is_complete(self, reply: ReplyReceived) -> None:
+        """What was said beside tool calls stays in the timeline; any other text is part of the answer."""
+        if reply.calls and self._said.strip() and self._live is not None:
+            self._console.print(Text(_indented(self._said), style="dim italic"))
+        self._said = ""
+
+    def _footer(self) -> RenderableType:
+        self._spinner.update(text=self._status())
+        tail = self._tail()
+        return Group(tail, self._spinner) if tail else self._spinner
+
+    def _status(self) -> Text:
+        timeline = self._timeline
+        if self._stopping:
+            return Text(STOPPING, style="yellow", no_wrap=True, overflow="ellipsis")
+        running = ", ".join(timeline.running.values())
+        parts = [f"running {running}" if running else timeline.stage.replace("_", " ")]
+        if timeline.step:
+            parts.append(f"step {timeline.step}")
+        parts.append(seconds(time.monotonic() - self._since_s))
+        if timeline.tokens:
+            parts.append(counted(timeline.tokens, "token"))
+        return Text(" · ".join(parts), style="dim", no_wrap=True, overflow="ellipsis")
+
+    def _tail(self) -> Text | None:
+        """The last lines of the reply that arrives."""
+        if not self._said.strip():
+            return None
+        said = Text(printable(self._said[-MAX_TAIL_CHARS:]).strip("\n"))
+        lines = said.wrap(self._console, max(self._console.width - 4, 20))[-MAX_TAIL_LINES:]
+        return Text("\n").join(Text.assemble(("  │ ", "dim"), line) for line in lines)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"            {line}" for line in printable(text.strip()).splitlines())

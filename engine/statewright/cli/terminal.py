@@ -1,0 +1,142 @@
+"""The terminal's approver: shows exactly what would run, and asks the person who sits there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from contextlib import suppress
+from threading import Thread
+
+from rich.console import Console
+from rich.text import Text
+
+from statewright.approvals import ApprovalDecision, ApprovalRequest
+from statewright.cli.output import printable
+from statewright.cli.screen import Screen
+
+try:
+    import termios
+except ImportError:  # not a Unix: what was typed before the question cannot be thrown away
+    termios = None  # type: ignore[assignment]
+
+STDIN = 0
+MAX_LINE_BYTES = 4096
+MEANINGS = {"y": "yes, run it", "n": "no", "q": "no, and end the run"}
+AFTER_A_LOST_OUTCOME = {"y": "go on", "n": "end the run"}
+
+
+class TerminalApprover:
+    """Asks on the terminal, one question at a time. ``actor`` is recorded with each decision.
+
+    The terminal is read on a daemon thread of its own, by the system call: a reader that still waits when the process
+    ends holds no lock that could hold up the exit. An end of input (Ctrl-D) means that nobody is there to be asked.
+    """
+
+    def __init__(self, actor: str, screen: Screen) -> None:
+        self._actor = actor
+        self._screen = screen
+        self._turn = asyncio.Lock()
+        self._line: asyncio.Future[str | None] | None = None
+        self._reader: Thread | None = None
+
+    async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+        """The decision; None at the end of input."""
+        async with self._turn:
+            with self._screen.paused() as console:
+                _discard_what_was_typed_before()
+                _show(console, request)
+                try:
+                    return await self._answer(console, request)
+                except asyncio.CancelledError:
+                    console.print()  # the answer's line stays open otherwise
+                    raise
+
+    async def _answer(self, console: Console, request: ApprovalRequest) -> ApprovalDecision | None:
+        answers = AFTER_A_LOST_OUTCOME if request.outcome_lost else MEANINGS
+        while True:
+            console.print(Text("  > ", style="bold"), end="")
+            line = await self._next_line()
+            if line is None:
+                console.print()
+                return None
+            word, _, comment = line.strip().partition(" ")
+            if word in answers:
+                return ApprovalDecision(
+                    approve=word == "y",
+                    actor=self._actor,
+                    meaning="approved" if word == "y" else "rejected",
+                    comment=comment.strip(),
+                    ends_run=word == "q",
+                )
+            console.print(_choices(answers))
+
+    async def _next_line(self) -> str | None:
+        loop = asyncio.get_running_loop()
+        self._line = loop.create_future()
+        if self._reader is None:
+            self._reader = Thread(target=self._read, args=(loop,), name="terminal reader", daemon=True)
+            self._reader.start()
+        return await self._line
+
+    def _read(self, loop: asyncio.AbstractEventLoop) -> None:
+        """On the thread: hand over each line, until the input ends."""
+        line: str | None = ""
+        while line is not None:
+            try:
+                data = os.read(STDIN, MAX_LINE_BYTES)
+            except OSError:  # the terminal has gone
+                data = b""
+            line = data.decode(errors="replace") if data else None
+            with suppress(RuntimeError):  # the loop has ended: nobody waits
+                loop.call_soon_threadsafe(self._hand_over, line)
+        self._reader = None
+
+    def _hand_over(self, line: str | None) -> None:
+        """A line that nobody waits for answers nothing."""
+        if self._line is not None and not self._line.done():
+            self._line.set_result(line)
+
+
+def somebody_is_there() -> bool:
+    """Whether a person can be asked here: input and remarks are a terminal."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _discard_what_was_typed_before() -> None:
+    """Keys that were pressed before the question was seen must not answer it."""
+    if termios is not None:
+        with suppress(termios.error):
+            termios.tcflush(STDIN, termios.TCIFLUSH)
+
+
+def _show(console: Console, request: ApprovalRequest) -> None:
+    title = "the outcome of a call is lost" if request.outcome_lost else "a call needs your approval"
+    console.print()
+    console.print(Text.assemble(("  ● ", "yellow"), (title, "bold yellow")))
+    console.print(
+        Text.assemble(
+            "  ", (printable(request.name), "bold"), f"  {request.effect}  {printable(request.call_id)}, {request.tool}"
+        )
+    )
+    console.print(Text("\n".join(f"    {line}" for line in pretty(request.arguments).splitlines())))
+    console.print(Text(f"  digest {request.digest}", style="dim"))
+    if request.outcome_lost:
+        console.print("  It had begun when the process died, and nobody knows how it ended. Look first; it is not run again.")
+        console.print(_choices(AFTER_A_LOST_OUTCOME))
+    else:
+        console.print(_choices(MEANINGS))
+
+
+def _choices(answers: dict[str, str]) -> Text:
+    said = [part for key, meaning in answers.items() for part in ((key, "bold"), f" {meaning}   ")]
+    return Text.assemble("  ", *said, ("a comment may follow the letter", "dim"))
+
+
+def pretty(arguments: str) -> str:
+    """The arguments for a person, every character that could deceive spelled out."""
+    try:
+        return printable(json.dumps(json.loads(arguments), indent=2, ensure_ascii=False))
+    except ValueError:
+        return printable(arguments)

@@ -1,0 +1,273 @@
+"""The timeline: one line per entry of the journal, live and afterwards. A view; nothing here decides anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.text import Text
+
+from statewright.cli.output import first_line, printable
+from statewright.config import RetryConfig
+from statewright.observers import RunEvent
+from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
+from statewright_states.run.events import (
+    CallFailed,
+    CallTimedOut,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    OutcomeStated,
+    ReplyReceived,
+    RunDeadline,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    VerdictReached,
+)
+from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolSkipped, ToolStopped
+from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
+
+SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "cancelled", "outcome_unknown"))
+TONES: Mapping[str, str] = {
+    "success": "bold green",
+    "returned": "green",
+    "replied": "green",
+    "partial": "bold yellow",
+    "failed": "bold red",
+    "timed_out": "red",
+    "backing_off": "yellow",
+    "awaiting_approval": "bold yellow",
+    "outcome_unknown": "bold yellow",
+    "denied": "yellow",
+    "skipped": "yellow",
+    "cancelled": "yellow",
+}
+"""How a state is set; every other one is plain."""
+TONE_OF_REFUSED = "bold red"
+MAX_ERROR_CHARS = 80
+
+
+@dataclass(slots=True)
+class Timeline:
+    """Follows a run's entries, and says each in words. Keeps what a later entry does not repeat: names and times."""
+
+    retry: RetryConfig
+    stage: str = "accepted"
+    """The run's state, as the last entry left it."""
+    tokens: int = 0
+    step: int = 0
+    running: dict[str, str] = field(default_factory=dict[str, str])
+    """The tools that run now: the call's name in the journal, and the tool's."""
+    _names: dict[str, str] = field(default_factory=dict[str, str])
+    _since_us: dict[str, int] = field(default_factory=dict[str, int])
+    _failures: dict[str, int] = field(default_factory=dict[str, int])
+    _first_us: int | None = None
+
+    def follow(self, event: RunEvent) -> Line:
+        """The line of this entry."""
+        if self._first_us is None:
+            self._first_us = event.at_us
+        self._note(event)
+        words = event.note or self._words(event)
+        return Line((event.at_us - self._first_us) / 1_000_000, event, self._name(event), first_line(words))
+
+    # -- what is kept ------------------------------------------------------------------------------------------------
+
+    def _note(self, event: RunEvent) -> None:
+        match event.event:
+            case ToolRequested() as requested:
+                self._names[event.instance] = requested.request.name
+            case AttemptReplied() as replied if event.row:
+                self.tokens += replied.input_tokens + replied.output_tokens
+            case CallRequested() as requested:
+                self._since_us[event.instance] = event.at_us
+                self.step = max(self.step, requested.step)
+            case _:
+                pass
+        if event.machine == "run":
+            self.stage = event.target
+        elif event.machine == "tool" and event.target != event.source:
+            self._note_tool(event)
+
+    def _note_tool(self, event: RunEvent) -> None:
+        if event.target == "running":
+            self._since_us[event.instance] = event.at_us
+            self.running[event.instance] = self._name(event)
+        else:
+            self.running.pop(event.instance, None)
+
+    def _name(self, event: RunEvent) -> str:
+        """The tool's name; empty for other machines."""
+        return printable(self._names.get(event.instance, "")) if event.machine == "tool" else ""
+
+    def _took(self, event: RunEvent) -> str:
+        since_us = self._since_us.get(event.instance)
+        return "" if since_us is None else seconds((event.at_us - since_us) / 1_000_000)
+
+    # -- words -------------------------------------------------------------------------------------------------------
+
+    def _words(self, event: RunEvent) -> str:
+        if event.machine == "call":
+            return self._of_call(event)
+        return _of_tool(event, self._took(event)) if event.machine == "tool" else _of_run(event)
+
+    def _of_call(self, event: RunEvent) -> str:
+        match event.event:
+            case CallRequested(purpose=Purpose.GENERATION) as requested:
+                return f"step {requested.step}: {counted(requested.messages, 'message')} to the model"
+            case CallRequested() as requested:
+                return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
+            case AttemptReplied() as replied:
+                return f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
+            case AttemptFailed() as failed:
+                return first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + self._next_attempt(event, failed)
+            case BackoffElapsed():
+                return "sending again"
+            case StepDeadline():
+                return f"no reply within the step's time ({self._took(event)})"
+            case Resumed():
+                return "taken up again"
+            case _:
+                return ""
+
+    def _next_attempt(self, event: RunEvent, failed: AttemptFailed) -> str:
+        """What follows a failed attempt. The wait is about what is said: it is drawn around the configured one."""
+        if event.target == "sending":
+            self._failures[event.instance] = 0
+            return ", now the next model"
+        if event.target != "backing_off":
+            return ""
+        count = self._failures[event.instance] = self._failures.get(event.instance, 0) + 1
+        waits_s = self.retry.waits_s or (0.0,)
+        wait_s = waits_s[min(count, len(waits_s)) - 1] if failed.retry_after_s is None else failed.retry_after_s
+        return f", again in about {min(wait_s, self.retry.max_wait_s):g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An entry in words."""
+
+    at_s: float
+    event: RunEvent
+    name: str
+    words: str
+
+    @property
+    def telling(self) -> bool:
+        """Whether somebody who watches wants to see it: results and turns, not the bookkeeping between them."""
+        event = self.event
+        if not event.row:
+            return event.note.startswith("refused")
+        if event.machine == "run":
+            return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
+        if event.machine == "call":
+            return isinstance(event.event, AttemptReplied | AttemptFailed | BackoffElapsed | StepDeadline | Resumed)
+        return event.target in SETTLED or isinstance(event.event, ApprovalGiven) or event.target == "awaiting_approval"
+
+    def text(self) -> Text:
+        """The line as set: time, row, instance, state, words."""
+        event = self.event
+        tone = TONES.get(event.target, "") if event.row else TONE_OF_REFUSED if event.note.startswith("refused") else "dim"
+        line = Text.assemble(
+            (f"{self.at_s:8.2f}s  ", "dim"),
+            (f"{event.row or '-':<8}", "cyan"),
+            (f"{event.instance:<9} ", "dim"),
+            (f"{event.target:<18}", tone),
+            (f"{self.name}  " if self.name else "", "bold"),
+            self.words,
+        )
+        line.rstrip()
+        return line
+
+
+def _of_run(event: RunEvent) -> str:
+    match event.event:
+        case ContextBuilt() as built:
+            return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens"
+        case ReplyReceived() as reply:
+            return _of_reply(reply)
+        case CallFailed() | ContextFailed() | EngineFailed() | SummaryFailed() as failed:
+            return failed.error
+        case CallTimedOut():
+            return "the model did not reply in time"
+        case SummaryReady():
+            return "old exchanges are summarised"
+        case VerdictReached() as verdict:
+            return _of_verdict(verdict)
+        case OutcomeStated() as stated:
+            return f"{stated.actor} says: {'go on' if stated.go_on else 'end the run'}. {stated.comment}"
+        case ToolOutcomeUnknown() as unknown:
+            return f"{unknown.tool} began, and nobody knows how it ended"
+        case StopRequested():
+            return "stop requested"
+        case CancelRequested():
+            return "cancelled"
+        case RunDeadline():
+            return "the time for the run is up"
+        case Resumed():
+            return "taken up again"
+        case _:
+            return ""
+
+
+def _of_reply(reply: ReplyReceived) -> str:
+    if reply.calls:
+        return f"asks for {', '.join(request.name for request in reply.calls)}"
+    return "answers" if reply.has_text else "says nothing"
+
+
+def _of_verdict(verdict: VerdictReached) -> str:
+    if not verdict.reached:
+        return "the judge could not be asked"
+    said = "completed" if verdict.completed else "not completed"
+    return f"judged {said}, confidence {verdict.confidence:g}" + "".join(f"; {issue}" for issue in verdict.issues)
+
+
+def _of_tool(event: RunEvent, took: str) -> str:
+    match event.event:
+        case ApprovalGiven() as given:
+            return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
+        case ToolFailed() as failed:
+            return f"{took}, {failed.error}"
+        case ToolSkipped() as skipped:
+            return skipped.reason
+        case ToolRequested() as requested:
+            return f"{requested.request.effect}, {requested.request.call_id}"
+        case ToolStopped():
+            return f"{took}, stop requested" if took else "stop requested"
+        case ToolResumed():
+            return "taken up again"
+        case _:
+            return took if event.target in SETTLED else ""
+
+
+def seconds(value: float) -> str:
+    """A duration in as many digits as say something: ``12 ms``, ``3.4 s``, ``2 min 05 s``."""
+    if value < 1:
+        return f"{value * 1000:.0f} ms"
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{int(value) // 60} min {int(value) % 60:02d} s"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 step``, ``2 steps``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def live_event(kind: str, payload: Mapping[str, Any]) -> RunEvent:
+    """What ``AgentLoop`` tells its ``on_event`` callback, as an entry's view."""
+    return RunEvent(
+        run_id=payload["run_id"],
+        seq=payload["seq"],
+        at_us=payload["at_us"],
+        machine=kind.partition(".")[0],
+        instance=payload["instance"],
+        event=payload["event"],
+        row=payload["row"],
+        source=payload["from"],
+        target=payload["to"],
+        note=payload["note"],
+    )

@@ -1,0 +1,192 @@
+"""``runs``, ``show``, ``replay``, ``verify``, ``diagram``, ``doctor``: what a record tells, and whether it is sound."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from command_line import TOOLS as TOOLS_FILE
+from command_line import Place, call, model_server
+
+TOOLS = ("--tools", "tools:tools")
+ANSWER = "It is 42."
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two runs: an older one that failed, and a newer one with a tool call."""
+    place = Place(tmp_path_factory.mktemp("two runs"))
+    (place.folder / "tools.py").write_text(TOOLS_FILE)
+    failing = place.script({"error": {"type": "RequestRejected", "message": "no"}})
+    assert place.run("run", "an older task", "--model", failing, "--run-id", "run-a-1111").code == 1
+    model = place.script(call("add", a=17, b=25), {"content": ANSWER})
+    assert place.run("run", "what is 17 plus 25?", "--model", model, *TOOLS, "--run-id", "run-b-2222").code == 0
+    return place.folder
+
+
+@pytest.fixture
+def recorded(two_runs: Path, tmp_path: Path) -> Place:
+    """A copy of them."""
+    return Place(shutil.copytree(two_runs, tmp_path / "runs"))
+
+
+CHANGED = {"entries": "run_id = 'run-b-2222' AND seq = 5", "blobs": "instr(data, CAST('It is 42.' AS BLOB)) > 0"}
+
+
+def change_a_byte(place: Place, table: str) -> None:
+    """Change one byte of an entry of the newer run, or of a payload that it names."""
+    with sqlite3.connect(place.folder / ".statewright" / "runs.db") as connection:
+        where = f"WHERE {CHANGED[table]}"
+        rowid, data = connection.execute(f"SELECT rowid, data FROM {table} {where}").fetchone()
+        changed = bytes(data[:-3]) + bytes([data[-3] ^ 1]) + bytes(data[-2:])
+        connection.execute(f"UPDATE {table} SET data = ? WHERE rowid = ?", (changed, rowid))
+    connection.close()
+
+
+def forge(database: Path, run_id: str, seq: int, old: bytes, new: bytes) -> None:
+    """Change an entry and chain everything anew, as somebody would who wants to hide it."""
+    with sqlite3.connect(database) as connection:
+        chained = "0" * 64
+        for at, data in connection.execute("SELECT seq, data FROM entries WHERE run_id = ? ORDER BY seq", (run_id,)).fetchall():
+            forged = data.replace(old, new) if at == seq else data
+            chained = sha256(b"\n".join((run_id.encode(), chained.encode(), forged))).hexdigest()
+            values = (forged, chained, run_id, at)
+            connection.execute("UPDATE entries SET data = ?, hash = ? WHERE run_id = ? AND seq = ?", values)
+        connection.execute("UPDATE runs SET head_hash = ? WHERE run_id = ?", (chained, run_id))
+    connection.close()
+
+
+def test_runs_lists_the_newest_last(recorded: Place) -> None:
+    done = recorded.run("runs")
+    older, newer = done.out.splitlines()[1:]
+    assert older.split()[:3] == ["run-a-1111", "failed", "llm_error"]
+    assert newer.split()[:4] == ["run-b-2222", "success", "completed", "2"]
+    assert [run["task"] for run in recorded.json("runs")] == ["an older task", "what is 17 plus 25?"]
+    assert [run["run_id"] for run in recorded.json("runs", "--limit", "1")] == ["run-b-2222"]
+
+
+def test_show_gives_every_entry_the_path_and_the_outcome(recorded: Place) -> None:
+    shown = recorded.run("show", "last").out
+    for text in (
+        "RUN-01",
+        "CALL-01",
+        "CALL-02",
+        "TOOL-01",
+        "TOOL-20",
+        "path  RUN-01 RUN-02 RUN-03 RUN-12",
+        "success",
+        "completed",
+    ):
+        assert text in shown
+    assert ANSWER not in shown
+    assert ANSWER in recorded.run("show", "last", "--messages").out
+    document = recorded.json("show", "last")
+    assert [entry["kind"] for entry in document["entries"]][:: len(document["entries"]) - 1] == ["header", "end"]
+    assert document["run"]["final_output"] == ANSWER
+
+
+@pytest.mark.parametrize("name", ["run-a-1111", "run-a", "1111"])
+def test_a_run_may_be_named_by_its_beginning_or_its_end(recorded: Place, name: str) -> None:
+    assert recorded.json("show", name)["run"]["run_id"] == "run-a-1111"
+
+
+def test_a_name_that_fits_several_runs_or_none_is_refused(recorded: Place) -> None:
+    for name, said in (("run-", "run-a-1111, run-b-2222"), ("zzz", "there is no run 'zzz'"), ("", "cure:")):
+        done = recorded.run("show", name)
+        assert done.code == 2
+        assert said in done.err
+
+
+def test_a_sound_record_replays_and_verifies(recorded: Place) -> None:
+    assert recorded.run("replay", "last").out.startswith("same")
+    done = recorded.run("verify", "--all")
+    assert done.code == 0
+    assert done.out.count("verified") == 2
+    assert [run["ok"] for run in recorded.json("verify", "--all")] == [True, True]
+
+
+@pytest.mark.parametrize("table", CHANGED)
+def test_one_changed_byte_is_found_and_the_entry_is_named(recorded: Place, table: str) -> None:
+    change_a_byte(recorded, table)
+    done = recorded.run("verify", "last")
+    assert done.code == 5
+    assert "entry " in done.out
+    assert "run-b-2222" in done.out
+    if table == "entries":
+        assert recorded.run("replay", "last").code == 5
+        assert recorded.run("show", "last").code == 5
+        assert recorded.run("verify", "run-a").code == 0
+
+
+def test_a_record_that_no_longer_follows_from_its_events_diverges(recorded: Place) -> None:
+    """Changed and chained anew: every hash fits, and only doing it again shows the lie."""
+    forge(recorded.folder / ".statewright" / "runs.db", "run-b-2222", 5, b'"to":"', b'"to":"x')
+    done = recorded.run("replay", "last")
+    assert done.code == 6
+    assert "entry 5" in done.err
+    assert "recorded" in done.err
+
+
+@pytest.mark.parametrize(("format_name", "begins"), [("mermaid", "%%"), ("dot", "//"), ("svg", "<"), ("markdown", "#")])
+def test_diagram_draws_a_table(place: Place, format_name: str, begins: str) -> None:
+    done = place.run("diagram", "tool", "--format", format_name, "--out", "drawn")
+    assert (done.code, done.out) == (0, "")
+    assert (place.folder / "drawn").read_text().startswith(begins)
+
+
+def test_a_drawing_without_a_file_goes_to_stdout(place: Place) -> None:
+    done = place.run("diagram", "run")
+    assert done.code == 0
+    assert "RUN-01" in done.out
+
+
+def test_doctor_looks_at_what_a_run_needs(recorded: Place) -> None:
+    done = recorded.run("doctor", "--model", recorded.script({"content": "ready"}), *TOOLS)
+    assert done.code == 0
+    for text in (
+        "python",
+        "write-ahead log",
+        "transitions",
+        "runs: 2, the last one is verified",
+        "add, chatter",
+        "replies: ready",
+    ):
+        assert text in done.out
+
+
+def test_doctor_finds_what_is_broken(recorded: Place) -> None:
+    with model_server(lambda messages: {}) as server:
+        options = server.options
+    change_a_byte(recorded, "entries")
+    done = recorded.run("doctor", *options, "--tools", "nothing:here")
+    assert done.code == 1
+    for text in ("✗ journal", "✗ tools", "✗ model"):
+        assert text in done.out
+
+
+def test_the_version_is_told(place: Place) -> None:
+    assert place.run("--version").out.startswith("statewright")
+
+
+def test_an_open_question_shows_in_the_list_and_old_runs_may_be_left_out(recorded: Place) -> None:
+    assert (
+        recorded.run("run", "post it", "--model", recorded.script(call("post", amount=1)), *TOOLS, "--run-id", "run-c").code
+        == 4
+    )
+    done = recorded.run("runs", "--limit", "1")
+    assert done.out.splitlines()[1].split()[:2] == ["run-c", "waiting"]
+    assert "2 older ones: statewright runs --limit 0" in done.err
+    assert "waits for a person: statewright show run-c" in done.err
+    assert recorded.run("doctor", "--journal", "none.db").code == 1
+
+
+def test_a_run_that_nobody_can_read_is_listed_as_damaged(recorded: Place) -> None:
+    with sqlite3.connect(recorded.folder / ".statewright" / "runs.db") as connection:
+        connection.execute("UPDATE entries SET data = 'no JSON' WHERE run_id = 'run-b-2222' AND seq = 0")
+    connection.close()
+    assert [run["status"] for run in recorded.json("runs")] == ["failed", "damaged"]
+    assert "damaged" in recorded.run("runs").out

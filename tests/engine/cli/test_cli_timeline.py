@@ -1,0 +1,119 @@
+"""The timeline's words for what happens, and durations."""
+
+from __future__ import annotations
+
+import pytest
+
+from statewright.cli.timeline import Timeline, seconds
+from statewright.config import RetryConfig
+from statewright.observers import RunEvent
+from statewright_states.call.events import AttemptFailed, BackoffElapsed, CallRequested, ReplyBegan, StepDeadline
+from statewright_states.effects import ToolEffect
+from statewright_states.errors import Fault
+from statewright_states.row import Event
+from statewright_states.run.events import (
+    CallFailed,
+    CallTimedOut,
+    ContextFailed,
+    OutcomeStated,
+    RunDeadline,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    VerdictReached,
+)
+from statewright_states.run.facts import CallFault
+from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolReturned, ToolStopped
+from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested, ToolRequest
+
+ASKED = ToolRequest("tool-1.1", "call_1", "po\x1bst", "sha256:0", ToolEffect.IRREVERSIBLE, True, False)
+ATTEMPT = AttemptFailed(1, Fault.TRANSIENT, "ServerFailed", "overloaded\nand more")
+
+
+def entry(
+    event: Event, instance: str = "run", *, at_s: float = 0.0, to: str = "acting", row: str = "X-1", note: str = ""
+) -> RunEvent:
+    return RunEvent("run-1", 1, int(at_s * 1_000_000), instance.partition("-")[0], instance, event, row, "here", to, note)
+
+
+def words(*entries: RunEvent) -> str:
+    """What is said of the last one."""
+    timeline = Timeline(RetryConfig(waits_s=(1, 2), max_wait_s=5))
+    return [timeline.follow(entry).words for entry in entries][-1]
+
+
+@pytest.mark.parametrize(
+    ("event", "said"),
+    [
+        (VerdictReached(True, True, 0.9, (), "", 1, 1, 0), "judged completed, confidence 0.9"),
+        (
+            VerdictReached(True, False, 0.5, ("no sum", "no date"), "", 1, 1, 0),
+            "judged not completed, confidence 0.5; no sum; no date",
+        ),
+        (VerdictReached(False, False, 0.0, (), "", 1, 1, 0), "the judge could not be asked"),
+        (SummaryReady("sha256:0", 1, 10, 1, 1, 0), "old exchanges are summarised"),
+        (SummaryFailed("no summary", 1, 10, 1), "no summary"),
+        (CallFailed(CallFault.OTHER, "no connection\n  where: there", 4), "no connection"),
+        (CallTimedOut(1), "the model did not reply in time"),
+        (ContextFailed("no context"), "no context"),
+        (OutcomeStated("tool-1.1", True, "Ada", "I looked"), "Ada says: go on. I looked"),
+        (ToolOutcomeUnknown("tool-1.1", 10), "tool-1.1 began, and nobody knows how it ended"),
+        (StopRequested(), "stop requested"),
+        (CancelRequested(), "cancelled"),
+        (RunDeadline(), "the time for the run is up"),
+        (Resumed(2), "taken up again"),
+    ],
+)
+def test_what_happens_to_a_run_is_said_in_words(event: Event, said: str) -> None:
+    assert words(entry(event)) == said
+
+
+def test_the_waits_between_attempts_are_the_configured_ones_or_what_the_service_asks_for() -> None:
+    failed = entry(ATTEMPT, "call-1", to="backing_off")
+    asked = entry(AttemptFailed(1, Fault.TRANSIENT, "RateLimited", "slow down", retry_after_s=3), "call-1", to="backing_off")
+    assert words(failed) == "ServerFailed: overloaded, again in about 1 s"
+    assert words(failed, failed) == words(failed, failed, failed) == "ServerFailed: overloaded, again in about 2 s"
+    assert words(asked) == "RateLimited: slow down, again in about 3 s"
+    assert words(entry(ATTEMPT, "call-1", to="sending")) == "ServerFailed: overloaded, now the next model"
+    assert words(entry(ATTEMPT, "call-1", to="failed")) == "ServerFailed: overloaded"
+
+
+def test_what_happens_to_a_call_is_said_in_words() -> None:
+    requested = entry(CallRequested("call-1", Purpose.SUMMARY, 1, 4, 4, 0, "sha256:0", 3), "call-1")
+    assert words(requested) == "summary: 3 messages to the model"
+    assert words(requested, entry(StepDeadline(), "call-1", at_s=2)) == "no reply within the step's time (2.0 s)"
+    assert words(entry(BackoffElapsed(1), "call-1")) == "sending again"
+    assert words(entry(Resumed(2), "call-1")) == "taken up again"
+    assert words(entry(ReplyBegan(1), "call-1")) == ""
+
+
+def test_what_happens_to_a_tool_is_said_with_its_name_and_duration() -> None:
+    requested = entry(ToolRequested(ASKED, True), "tool-1.1", to="requested")
+    running = entry(ToolResumed(2, "sha256:0"), "tool-1.1", at_s=1, to="running")
+    assert words(requested) == "irreversible, call_1"
+    assert words(requested, running) == "taken up again"
+    assert words(running, entry(ToolFailed("boom", "sha256:0"), "tool-1.1", at_s=2.5, to="failed")) == "1.5 s, boom"
+    assert words(running, entry(ToolReturned(None, "sha256:0"), "tool-1.1", at_s=1.02, to="returned")) == "20 ms"
+    assert words(running, entry(ToolStopped("sha256:0"), "tool-1.1", at_s=2, to="running")).endswith("stop requested")
+    approved = ApprovalGiven(True, "Ada", "approved", "", "sha256:0")
+    assert words(entry(approved, "tool-1.1")) == "approved by Ada"
+    timeline = Timeline(RetryConfig())
+    timeline.follow(requested)
+    timeline.follow(running)
+    assert timeline.running == {"tool-1.1": "po\\x1bst"}
+    assert (
+        "po\\x1bst  20 ms" in timeline.follow(entry(ToolReturned(None, ""), "tool-1.1", at_s=1.02, to="returned")).text().plain
+    )
+    assert timeline.running == {}
+
+
+def test_late_and_refused_events_are_told_as_such() -> None:
+    late = Timeline(RetryConfig()).follow(entry(StopRequested(), row="", note="ignored (RUN-90): the run has ended"))
+    refused = Timeline(RetryConfig()).follow(entry(StopRequested(), row="", note="refused: no row"))
+    assert (late.words, late.telling) == ("ignored (RUN-90): the run has ended", False)
+    assert (refused.words, refused.telling) == ("refused: no row", True)
+
+
+@pytest.mark.parametrize(("value", "said"), [(0.0124, "12 ms"), (3.44, "3.4 s"), (125.2, "2 min 05 s")])
+def test_durations_have_as_many_digits_as_say_something(value: float, said: str) -> None:
+    assert seconds(value) == said

@@ -1,0 +1,125 @@
+"""What is true of every run, whatever happened in it. Read from the record, not from the engine's memory."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from statewright import AgentConfig, AgentState, Status, replay
+from statewright.journal.entry import TABLES, decode
+from statewright.journal.verify import verify
+from statewright_states.ports import Journal
+from statewright_states.tool.table import TOOL
+
+Shape = Mapping[str, Any]
+SETTLED = frozenset(state.value for state in TOOL.final)
+ALL_ROWS = frozenset(identity for table in TABLES.values() for cell in table.cells.values() for identity in cell.ids)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows and ignores of a record, in order, each with its machine's instance."""
+
+    taken: tuple[tuple[str, str], ...]
+
+    def of(self, instance: str) -> tuple[str, ...]:
+        """The rows that one instance took."""
+        return tuple(row for name, row in self.taken if name == instance)
+
+    def __contains__(self, row: object) -> bool:
+        return any(taken == row for _, taken in self.taken)
+
+    def count(self, row: str) -> int:
+        return sum(taken == row for _, taken in self.taken)
+
+
+async def shapes_of(journal: Journal, run_id: str) -> list[dict[str, Any]]:
+    """The entries of a record, decoded."""
+    return [decode(entry.data) for entry in await journal.entries(run_id)]
+
+
+async def rows_of(journal: Journal, run_id: str) -> Rows:
+    """The rows of a record."""
+    events = [shape for shape in await shapes_of(journal, run_id) if shape["kind"] == "event"]
+    return Rows(tuple((shape["instance"], shape.get("row") or shape.get("ignored") or "refused") for shape in events))
+
+
+async def check_run(journal: Journal, state: AgentState) -> None:
+    """Hold a run that has ended, or waits, to everything that is always true. Raises AssertionError."""
+    shapes = await shapes_of(journal, state.run_id)
+    ended = state.status is not Status.RUNNING
+    _one_end_and_it_is_last(shapes, ended)
+    _nothing_was_refused(shapes)
+    _each_call_settles_once(shapes, ended)
+    assert ended or state.waiting, "the run neither ended nor waits for a person"
+    if ended:
+        well_formed(state.messages)
+        _as_the_end_says(shapes[-1], state)
+    _parallelism_is_bounded(shapes)
+    verification = await verify(journal, state.run_id)
+    assert verification.ok, verification.problems
+    replayed = await replay(journal, state.run_id)
+    assert replayed.state() == state, f"the replay shows {replayed.state()}, the run {state}"
+    assert replayed.ended == ended, "the replay ends elsewhere"
+
+
+def _one_end_and_it_is_last(shapes: Sequence[Shape], ended: bool) -> None:
+    kinds = [shape["kind"] for shape in shapes]
+    assert kinds == ["header", *["event"] * (len(kinds) - 1 - ended), *["end"] * ended], f"the record holds {kinds}"
+
+
+def _nothing_was_refused(shapes: Sequence[Shape]) -> None:
+    refused = [f"{shape['seq']} {shape['instance']}: {shape['refused']}" for shape in shapes if "refused" in shape]
+    assert not refused, f"refused: {refused}"
+
+
+def _each_call_settles_once(shapes: Sequence[Shape], ended: bool) -> None:
+    tools = {shape["instance"] for shape in shapes if shape.get("machine") == "tool"}
+    settled = Counter(
+        shape["instance"]
+        for shape in shapes
+        if shape.get("machine") == "tool" and shape.get("to") in SETTLED and shape["from"] not in SETTLED
+    )
+    assert max(settled.values(), default=1) == 1, f"settled more than once: {settled}"
+    if ended:
+        assert set(settled) == tools, f"not settled: {tools - set(settled)}"
+
+
+def well_formed(messages: Sequence[Mapping[str, Any]]) -> None:
+    """Each assistant message with calls is followed by exactly its tool messages, in the order of the request."""
+    expected: list[str] = []
+    for position, message in enumerate(messages):
+        if expected:
+            assert message["role"] == "tool", f"message {position}: the results of {expected} are missing"
+            assert message["tool_call_id"] == expected.pop(0), f"message {position}: another call's result"
+        else:
+            assert message["role"] != "tool", f"message {position}: a result that nobody asked for"
+            expected = [asked["id"] for asked in message.get("tool_calls", ())]
+    assert expected == [], f"the results of {expected} are missing"
+
+
+def _as_the_end_says(end: Shape, state: AgentState) -> None:
+    said, seen = (end["status"], end["stop_reason"], end["model_calls"]), (state.status, state.stop_reason, state.model_calls)
+    assert said == seen, f"the end says {said}, the state {seen}"
+    assert state.final_output is not None, "a run that ended has no output"
+
+
+def _parallelism_is_bounded(shapes: Sequence[Shape]) -> None:
+    """Counted in the record: calls that run at the same time, and the bound that the run was admitted with."""
+    bound, running = 1, set[str]()
+    for shape in shapes:
+        if shape.get("event") == "RunAdmitted":
+            bound = shape["data"]["settings"]["max_parallel_tools"]
+        if shape.get("machine") == "tool" and shape.get("row"):
+            (running.add if shape["to"] == "running" else running.discard)(shape["instance"])
+            assert len(running) <= bound, f"entry {shape['seq']}: {len(running)} calls run at once, {bound} may"
+
+
+def worst_case_requests(config: AgentConfig) -> int:
+    """The most requests that one run may send to models: every step compacted twice and asked twice, all retried."""
+    attempts_at_the_task = 1 + (config.evaluation.max_retries if config.evaluation.mode == "full" else 0)
+    steps = config.max_steps * attempts_at_the_task
+    logical = 4 * steps + attempts_at_the_task + 1
+    return logical * config.retry.max_attempts * (1 + len(config.retry.fallback_models))
