@@ -5,7 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
-PACKAGES := engine/statewright states/statewright_states providers/statewright_providers
+PACKAGES := engine/statewright engine/statewright_launch states/statewright_states providers/statewright_providers
 
 # pyright comes whole in its wheel and is not to ask for newer versions of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1

@@ -42,6 +42,7 @@ class Conversation:
         self._exchange: _Exchange | None = None
         self._parts: list[str] = []
         self._said = ""
+        self._added: list[str] = []
 
     # -- growing -----------------------------------------------------------------------------------------------------
 
@@ -57,6 +58,16 @@ class Conversation:
         self.messages.append(message)
         self.digest = _roll(self.digest, message)
         self._chars += len(message.encoded)
+
+    def add(self, message: Message) -> None:
+        """Append a message of the run's own: a continuation, a reminder, closing words."""
+        self._added.append(message.digest)
+        self.say(message)
+
+    def take_added(self) -> tuple[str, ...]:
+        """The digests of the run's own messages since this was asked last."""
+        added, self._added = tuple(self._added), []
+        return added
 
     def reply(self, message: Message, calls: Sequence[ToolRequest], *, cut: bool) -> None:
         """Append the model's reply; ``cut`` says that its text goes on in the next one."""

@@ -158,7 +158,7 @@ class Course:
 
     def _say(self, message: Message) -> None:
         self.payloads.put_message(message)
-        self.conversation.say(message)
+        self.conversation.add(message)
 
 
 def pending_approvals(course: Course) -> list[PendingApproval]:

@@ -18,7 +18,7 @@ from enum import StrEnum
 from functools import cache
 from typing import Any, Generic, NoReturn, TypeVar, cast
 
-from transitions import EventData, Machine, Transition
+from transitions import EventData, Machine, State, Transition
 
 from statewright_states.errors import StatusAssignmentError
 from statewright_states.question import Answer
@@ -91,20 +91,34 @@ class _RowTransition(Transition):
         self.row = row
 
     def execute(self, event_data: EventData) -> bool:
-        # The guard comes first: the library's own order calls preparation callbacks per candidate, and we have none.
+        """The library's own order (guard, then the change) without the callbacks around it, of which there are none."""
         (offer,) = cast("tuple[_Offer]", event_data.args)
-        return self.row.admits(offer.answers) and super().execute(event_data)
-
-    def _eval_conditions(self, event_data: EventData) -> bool:
-        (offer,) = cast("tuple[_Offer]", event_data.args)
+        row = self.row
+        if not row.admits(offer.answers):
+            return False
         subject = cast("Subject[Any]", event_data.model)
-        offer.taken = subject.table.take(self.row, subject.state, subject.facts, offer.event, offer.answers)
+        offer.taken = subject.table.take(row, subject.state, subject.facts, offer.event, offer.answers)
+        if self.dest:
+            event_data.machine.set_state(self.dest, subject)
         return True
+
+
+class _TableState(State):
+    """A state whose name is looked up once: the library asks for it at each step of the way."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._plain_name = super().name
+
+    @property
+    def name(self) -> str:
+        return self._plain_name
 
 
 class _TableMachine(Machine):
     """The library's machine, writing the state where only this module may."""
 
+    state_cls = _TableState
     transition_cls = _RowTransition
 
     def set_state(self, state: Any, model: Any = None) -> None:

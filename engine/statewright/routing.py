@@ -115,6 +115,7 @@ class Router:
             len(retry.fallback_models),
             self._conversation.digest,
             len(self._conversation.messages),
+            self._conversation.take_added(),
         )
 
     def _max_requests(self) -> int:

@@ -129,7 +129,7 @@ class ChatReply:
     def _spare_ids(self) -> Iterator[str]:
         """``call_0``, ``call_1``, ... as far as neither the history nor this reply uses them: the same for the same request."""
         taken = {call.id for message in self._messages for call in message.tool_calls} | {call.id for call in self._calls}
-        return (name for name in (f"call_{number}" for number in counting()) if name not in taken)
+        yield from (name for name in (f"call_{number}" for number in counting()) if name not in taken)
 
 
 def read_usage(value: object) -> Usage | None:

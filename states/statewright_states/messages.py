@@ -19,13 +19,17 @@ Role = Literal["system", "user", "assistant", "tool"]
 ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
 
 
+_AS_IT_IS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_ESCAPED = json.JSONEncoder(separators=(",", ":")).encode
+"""Encoders made once: ``json.dumps`` with options makes a new one for each call."""
+
+
 def encode_json(value: object) -> bytes:
     """The value as compact JSON in UTF-8; text that UTF-8 cannot hold (lone surrogates) is escaped instead."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     try:
-        return text.encode()
+        return _AS_IT_IS(value).encode()
     except UnicodeEncodeError:
-        return json.dumps(value, ensure_ascii=True, separators=(",", ":")).encode()
+        return _ESCAPED(value).encode()
 
 
 def digest_of(data: bytes) -> str:

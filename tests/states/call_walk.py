@@ -36,7 +36,7 @@ def possible(state: StrEnum, facts: CallFacts, chance: Random) -> Sequence[Event
     if state in CALL.final:
         return [*from_outside, ReplyBegan(facts.send), BackoffElapsed(facts.send), *_results(facts.send)]
     if state is S.BACKING_OFF:
-        return [*from_outside, Resumed(2), BackoffElapsed(facts.send)]
+        return [*from_outside, Resumed(2), BackoffElapsed(facts.send), ReplyBegan(facts.send), *_results(facts.send)]
     began: list[Event] = [ReplyBegan(facts.send)] if state is S.SENDING else []
     stale = [ReplyBegan(facts.send - 1), *_results(facts.send - 1)]
     return [*from_outside, Resumed(2), *began, *_results(facts.send), *stale]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from functools import partial
+from typing import Any
 
 from statewright import prompts
 from statewright.approvals import ApprovalDecision, ApprovalRequest
@@ -35,6 +36,7 @@ class ToolRuns:
         self._tasks = tasks
         self._deliver = deliver
         self._deadlines: dict[str, Timer] = {}
+        self._parsed: dict[str, dict[str, Any]] = {}
 
     # -- assessing ---------------------------------------------------------------------------------------------------
 
@@ -42,7 +44,7 @@ class ToolRuns:
         """The assessment, where nobody has to be asked for it; None where a policy callback has to be awaited."""
         request, arguments = self._course.projection.arguments_of(command.tool)
         digest = call_digest(request.name, arguments)
-        fault = self._fault(request, arguments)
+        fault = self._fault(command.tool, request, arguments)
         if fault is not None:
             return self._refused(Assessment.FAULTY, digest, request, prompts.failed(request.call_id, fault).content)
         if request.name not in self._course.inputs.cards:
@@ -55,12 +57,12 @@ class ToolRuns:
         """Ask the policy callback; anything but a clear yes is a no."""
         self._tasks.start(command.tool, self._authorise(cause, command))
 
-    def _fault(self, request: ToolRequest, arguments: str) -> str | None:
+    def _fault(self, name: str, request: ToolRequest, arguments: str) -> str | None:
         tool = self._equipment.registry.get(request.name)
         if tool is None:
             return self._unknown(request.name)
         try:
-            parse_arguments(tool, arguments)
+            self._parsed[name] = parse_arguments(tool, arguments)
         except BadArguments as error:
             return error.message
         return None
@@ -162,11 +164,14 @@ class ToolRuns:
         tool = self._equipment.registry.get(request.name)
         timeout_s = self._timeout_s(tool)
         if timeout_s:
-            text = self._course.inputs.config.prompts.timed_out.replace("{timeout_s:g}", f"{timeout_s:g}")
-            message = self._course.payloads.put_message(prompts.tool_message(request.call_id, text))
-            fire = partial(self._deliver, "tool", command.tool, ToolDeadline(message), cause)
+            fire = partial(self._timed_out, cause, command.tool, request, timeout_s)
             self._deadlines[command.tool] = self._equipment.clock.call_later(timeout_s, fire)
         self._tasks.start(command.tool, self._run(cause, command.tool, tool, request, arguments))
+
+    def _timed_out(self, cause: str, name: str, request: ToolRequest, timeout_s: float) -> None:
+        text = self._course.inputs.config.prompts.timed_out.replace("{timeout_s:g}", f"{timeout_s:g}")
+        message = self._course.payloads.put_message(prompts.tool_message(request.call_id, text))
+        self._deliver("tool", name, ToolDeadline(message), cause)
 
     def _timeout_s(self, tool: Tool | None) -> float:
         own = tool.timeout_s if tool is not None else None
@@ -177,7 +182,8 @@ class ToolRuns:
         try:
             if tool is None:
                 raise ToolRaised(self._unknown(request.name))
-            result = await self._equipment.execution.run(tool, parse_arguments(tool, arguments))
+            parsed = self._parsed.pop(name, None)
+            result = await self._equipment.execution.run(tool, parse_arguments(tool, arguments) if parsed is None else parsed)
             event = self._returned(request, result)
         except (ToolRaised, BadArguments) as error:
             failed = self._bounded(prompts.failed(request.call_id, error.message).content or "")
@@ -200,6 +206,7 @@ class ToolRuns:
     def ended(self, tool: str) -> None:
         """The call has settled: nobody is asked about it, and its timer has nothing to say any more."""
         self._tasks.cancel(f"asking about {tool}")
+        self._parsed.pop(tool, None)
         timer = self._deadlines.pop(tool, None)
         if timer is not None:
             timer.cancel()

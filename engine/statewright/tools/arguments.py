@@ -51,7 +51,7 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
 
 def _check_json(text: str) -> None:
     try:
-        value = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+        value = _STRICT.decode(text)
     except json.JSONDecodeError as error:
         position = f"line {error.lineno} column {error.colno} (character {error.pos})"
         raise BadArguments(f"the arguments are not valid JSON: {error.msg} at {position}") from error
@@ -81,6 +81,10 @@ def _finite(digits: str) -> float:
     if math.isinf(value):
         raise BadArguments(f"the number {digits[:40]} is too large")
     return value
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+"""Made once: ``json.loads`` with hooks makes a new one for each call."""
 
 
 def _explain(error: ValidationError, parameters: Parameters) -> str:

@@ -14,6 +14,7 @@ from statewright_states.vocabulary import Purpose
 class CallRequested(Event):
     """The run asks for a reply. ``transcript`` is the digest of everything the model will be shown.
 
+    ``added`` names the messages that the run itself said since the last call: a continuation, a reminder, closing words.
     ``max_attempts`` bounds the requests to one model, ``max_requests`` those of this call to all its models together.
     """
 
@@ -25,6 +26,7 @@ class CallRequested(Event):
     fallbacks: int
     transcript: str
     messages: int
+    added: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,11 +50,14 @@ class Stage:
     async def take_up(self, journal: Journal, run_id: str = RUN_ID) -> AgentState:
         """Resume the run as often as it takes; a person lets it go on wherever it waits."""
         state = await self.process(journal).resume(run_id)
+        await check_run(self.journal, state)
         for _ in range(3):
-            await check_run(self.journal, state)
+            if not state.waiting:
+                break
             for pending in state.pending:
                 await self.process(journal).decide(run_id, pending.tool, True, actor="grace")
             state = await self.process(journal).resume(run_id)
+            await check_run(self.journal, state)
         assert not state.waiting, f"the run waits and waits: {state.pending}"
         return state
 

@@ -455,6 +455,20 @@ async def an_earlier_call_begins_to_speak() -> Rows:
     return (await playing(Belated([OVERFLOW, says("done")]))).rows
 
 
+class Echoing(ScriptedProvider):
+    """A model whose first attempt fails, and that still tells of the beginning of a reply a moment later."""
+
+    async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
+        if not self.requests:
+            asyncio.get_running_loop().call_later(0.1, observer.began)
+        return await super().complete(request, observer)
+
+
+@told("CALL-87")
+async def a_failed_attempt_begins_to_speak() -> Rows:
+    return (await playing(Echoing([DOWN, says("done")]))).rows
+
+
 class Clinging(ScriptedProvider):
     """A model that does not let go of a request that is given up: it answers a second later, or fails then."""
 
@@ -514,6 +528,8 @@ DECIDED_FIRST = "a call that needs a person is released when all are decided, an
 UNREACHABLE = {
     **dict.fromkeys((f"RUN-9{number}" for number in range(8)), ENDED),
     "RUN-71": "a resumption takes back an earlier stop, and everything that it wakes is delivered before a new one can come",
+    "CALL-88": "an attempt has one outcome: one that has failed does not reply",
+    "CALL-89": "an attempt has one outcome: one that has failed does not fail again",
     "CALL-91": "an attempt ends before the next one is sent, so no reply can be of an earlier one",
     "CALL-92": "an attempt ends before the next one is sent, so no failure can be of an earlier one",
     "CALL-98": "a run tells only a call that has not ended of a stop",
