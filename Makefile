@@ -67,7 +67,7 @@ $(BIN)/python:
 
 $(VENV)/runtime: pyproject.toml | $(BIN)/python
 	@echo "installing Statewright into $(VENV)"
-	@$(PIP) install --editable .
+	@$(PIP) install --editable '.[diagrams]'
 	@touch $@
 
 $(VENV)/development: $(VENV)/runtime

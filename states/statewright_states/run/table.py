@@ -99,7 +99,6 @@ FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 LIVE = tuple(state for state in S if state not in FINAL)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 TIMED = (S.GENERATING, S.AWAITING_APPROVAL, S.COMPACTING, S.EVALUATING, S.CLOSING)
-ELSEWHERE = tuple(state for state in LIVE if state is not S.ACTING)
 STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_all("run ended")
 
 # fmt: off
@@ -294,8 +293,7 @@ RUN: Table[RunFacts] = Table(
         Ignore("RUN-95", FINAL,    LaneGranted,        req=("R-LATE-1",), why="the run has ended while it waited for its lane"),
         Ignore("RUN-96", FINAL,    EngineFailed,       req=("R-LATE-1",), why="the run has ended"),
         Ignore("RUN-97", FINAL,    OutcomeStated,      req=("R-LATE-1",), why="the run has ended; the statement came too late"),
-        Ignore("RUN-99", ELSEWHERE, OutcomeStated,     req=("R-LATE-1",), why="nobody is being asked any more"),
-        Ignore("RUN-98", S.ACTING, OutcomeStated,      when=(awaited.no,), req=("R-LATE-1",), why="nobody is being asked about this call"),
+        Ignore("RUN-98", LIVE,     OutcomeStated,      when=(awaited.no,), req=("R-LATE-1",), why="nobody is being asked about this call"),
     ),
 )
 # fmt: on

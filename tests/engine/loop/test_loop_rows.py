@@ -398,7 +398,7 @@ async def stated_twice_while_a_tool_runs() -> Rows:
     return await place.resume()
 
 
-@told("RUN-99")
+@told("RUN-98")
 async def stated_when_the_run_has_gone_on() -> Rows:
     place = Office([asks(call("post", seconds=10)), Delay(60), says("done")])
     await place.lost(5)
