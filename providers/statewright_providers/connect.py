@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from difflib import get_close_matches
+from typing import TYPE_CHECKING
 
-import httpx
-
-from statewright_providers.openai_chat import OPENAI_BASE_URL, OpenAIChatProvider
-from statewright_providers.script_file import load_script
-from statewright_providers.scripted import ScriptedProvider
+from statewright_providers.connection import Connection
 from statewright_states.errors import ConfigurationError
 from statewright_states.ports import Provider
 
-
-@dataclass(frozen=True, slots=True)
-class Connection:
-    """What a provider is made from besides its model; None where the caller said nothing."""
-
-    base_url: str | None
-    api_key: str | None = field(repr=False)
-    client: httpx.AsyncClient | None
-    environment: Mapping[str, str] = field(repr=False)
+if TYPE_CHECKING:
+    import httpx
 
 
 def connect(
@@ -40,46 +30,27 @@ def connect(
     nothing is sent yet. Raises ConfigurationError: unknown prefix, no model, no key where one is needed, bad address.
     """
     prefix, colon, name = spec.strip().partition(":")
-    if prefix not in FACTORIES or not name:
+    if prefix not in ADAPTERS or not name:
         raise _unknown(spec, prefix if colon else "", name)
-    return FACTORIES[prefix](name, Connection(base_url, api_key, client, environment))
+    adapter = importlib.import_module(ADAPTERS[prefix])
+    provider: Provider = adapter.connected(name, Connection(base_url, api_key, client, environment))
+    return provider
 
 
-def _openai(model: str, given: Connection) -> Provider:
-    base_url = given.base_url or given.environment.get("OPENAI_BASE_URL") or OPENAI_BASE_URL
-    api_key = given.api_key or given.environment.get("OPENAI_API_KEY")
-    if not api_key and base_url.rstrip("/") == OPENAI_BASE_URL:
-        raise ConfigurationError(
-            "there is no key for the OpenAI API",
-            where=f"model openai:{model}",
-            cure="set OPENAI_API_KEY or pass api_key=; for a server of your own, give its address as base_url",
-        )
-    return OpenAIChatProvider(model, base_url=base_url, api_key=api_key, client=given.client)
-
-
-def _scripted(path: str, given: Connection) -> Provider:
-    if given.base_url or given.api_key or given.client:
-        raise ConfigurationError(
-            "a scripted model talks to no server",
-            where=f"model scripted:{path}",
-            cure="leave base_url, api_key and client out, or use openai:MODEL",
-        )
-    return ScriptedProvider(load_script(path), model=f"scripted:{path}")
-
-
-Factory = Callable[[str, Connection], Provider]
-
-FACTORIES: Mapping[str, Factory] = {
-    "openai": _openai,
-    "scripted": _scripted,
+ADAPTERS: Mapping[str, str] = {
+    "openai": "statewright_providers.openai_chat",
+    "scripted": "statewright_providers.script_file",
 }
-"""Prefix to factory. Another provider is another line."""
+"""Prefix to the module of its adapter, which has a function ``connected``. Another provider is another line.
+
+An adapter is imported when it is connected: importing httpx takes as long as importing the whole engine.
+"""
 
 
 def _unknown(spec: str, prefix: str, name: str) -> ConfigurationError:
-    known = ", ".join(f"{prefix}:" for prefix in FACTORIES)
-    close = get_close_matches(prefix.lower(), FACTORIES, n=1)
-    if prefix in FACTORIES:
+    known = ", ".join(f"{prefix}:" for prefix in ADAPTERS)
+    close = get_close_matches(prefix.lower(), ADAPTERS, n=1)
+    if prefix in ADAPTERS:
         what, cure = f"{prefix}: names no model", "write the model after the colon, for example openai:gpt-5-mini"
     elif not prefix:
         what, cure = (

@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 
 from statewright_providers.address import checked_key
+from statewright_providers.connection import Connection
 from statewright_providers.foreign_json import mapping, parse
 from statewright_providers.http import Endpoint, Peer, read_capped
 from statewright_providers.openai_chat_reply import ChatReply
@@ -32,6 +33,19 @@ servers know only the old one. An entry with a leading dot names the hosts below
 END_MARKER = b"[DONE]"
 DRAIN_TIMEOUT_S = 1.0
 """How long the end of the body is awaited after the end marker, so that the connection can be used again."""
+
+
+def connected(model: str, given: Connection) -> OpenAIChatProvider:
+    """The provider for ``openai:MODEL``; raises ConfigurationError when OpenAI itself is meant and there is no key."""
+    base_url = given.base_url or given.environment.get("OPENAI_BASE_URL") or OPENAI_BASE_URL
+    api_key = given.api_key or given.environment.get("OPENAI_API_KEY")
+    if not api_key and base_url.rstrip("/") == OPENAI_BASE_URL:
+        raise ConfigurationError(
+            "there is no key for the OpenAI API",
+            where=f"model openai:{model}",
+            cure="set OPENAI_API_KEY or pass api_key=; for a server of your own, give its address as base_url",
+        )
+    return OpenAIChatProvider(model, base_url=base_url, api_key=api_key, client=given.client)
 
 
 class OpenAIChatProvider:

@@ -26,7 +26,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any, cast
 
-from statewright_providers.scripted import Delay, Item
+from statewright_providers.connection import Connection
+from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states import errors
 from statewright_states.errors import ConfigurationError, ProviderError
 from statewright_states.messages import LLMResponse, ToolCall, Usage, encode_json
@@ -169,3 +170,14 @@ def _fields(value: object, keys: Mapping[str, Kinds], place: _Place) -> dict[str
 
 def _kind_names(kinds: Kinds) -> str:
     return " or ".join(KIND_NAMES[kind] for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+
+
+def connected(path: str, given: Connection) -> ScriptedProvider:
+    """The provider for ``scripted:FILE``; raises ConfigurationError when it is given an address, a key or a client."""
+    if given.base_url or given.api_key or given.client:
+        raise ConfigurationError(
+            "a scripted model talks to no server",
+            where=f"model scripted:{path}",
+            cure="leave base_url, api_key and client out, or use openai:MODEL",
+        )
+    return ScriptedProvider(load_script(path), model=f"scripted:{path}")

@@ -9,7 +9,8 @@ import httpx
 import pytest
 
 import statewright_providers
-from statewright_providers import OpenAIChatProvider, ScriptedProvider, connect
+from statewright_providers import ScriptedProvider, connect
+from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.errors import ConfigurationError
 
 KEY = "sk-sentinel-0123456789"
@@ -24,7 +25,7 @@ def refused(spec: str, **options: object) -> ConfigurationError:
 
 
 def test_the_public_names_are_the_ones_listed() -> None:
-    assert statewright_providers.__all__ == ["Delay", "OpenAIChatProvider", "ScriptedProvider", "connect", "load_script"]
+    assert statewright_providers.__all__ == ["Delay", "ScriptedProvider", "connect", "load_script"]
     assert all(hasattr(statewright_providers, name) for name in statewright_providers.__all__)
 
 

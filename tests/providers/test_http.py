@@ -14,9 +14,9 @@ import httpx
 import pytest
 
 from local_server import Answer, LocalServer, chunked, local_server, plain, until_close
-from statewright_providers import OpenAIChatProvider
 from statewright_providers.address import is_loopback
 from statewright_providers.http import Peer
+from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.errors import (
     AttemptTimedOut,
     ConfigurationError,

@@ -10,7 +10,7 @@ from typing import Any
 import httpx
 from hypothesis import strategies as st
 
-from statewright_providers import OpenAIChatProvider
+from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.messages import LLMResponse, Message, StreamChunk
 from statewright_states.ports import ModelRequest
 
