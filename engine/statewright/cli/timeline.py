@@ -26,6 +26,7 @@ from statewright_states.run.events import (
     ToolOutcomeUnknown,
     VerdictReached,
 )
+from statewright_states.run.facts import Finish
 from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolSkipped, ToolStopped
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
@@ -213,6 +214,8 @@ def _of_run(event: RunEvent) -> str:
 
 
 def _of_reply(reply: ReplyReceived) -> str:
+    if reply.finish is Finish.LENGTH:
+        return "is cut off by its length"
     if reply.calls:
         return f"asks for {', '.join(request.name for request in reply.calls)}"
     return "answers" if reply.has_text else "says nothing"
