@@ -79,7 +79,8 @@ async def changed(seq: int, change: Change) -> Journal:
         data, previous = encode(shape), entries[-1].hash if entries else NO_HASH
         entries.append(StoredEntry(number, data, chain("origin", previous, data)))
     named = {digest for shape in shapes for digest in str(shape).split("'") if digest.startswith("sha256:")}
-    blobs = {digest: data for digest in named if (data := await honest.blob(digest)) is not None}
+    found = {digest: await honest.blob(digest) for digest in named}
+    blobs = {digest: payload for digest, payload in found.items() if payload is not None}
     lease = await forged.create("origin", entries[0], blobs)
     await forged.append(lease, Batch(tuple(entries[1:]), entries[0].hash))
     return forged
