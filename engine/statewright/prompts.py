@@ -20,14 +20,14 @@ def rejected(prompts: PromptConfig, call_id: str, actor: str, comment: str) -> M
     return tool_message(call_id, prompts.rejected.replace("{actor}", actor).replace("{comment}", comment).strip())
 
 
-def failed(call_id: str, error: str) -> Message:
-    """For a call that failed, with what went wrong; marked as an error for the model."""
-    return tool_message(call_id, f"Error: {error}")
+def failed(error: str) -> str:
+    """What is said of a call that failed: marked as an error for the model."""
+    return f"Error: {error}"
 
 
-def denied(call_id: str, reason: str) -> Message:
-    """For a call that the policy does not allow."""
-    return tool_message(call_id, f"Denied: {reason}")
+def denied(reason: str) -> str:
+    """What is said of a call that the policy does not allow."""
+    return f"Denied: {reason}"
 
 
 def tool_message(call_id: str, text: str) -> Message:

@@ -17,7 +17,7 @@ from statewright_states.call.commands import AbortRequest, BackOff, SendRequest,
 from statewright_states.messages import Message
 from statewright_states.ports import Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import AskOutcome, BuildContext, FinishRun, JoinLane, WatchRunDeadline
+from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline
 from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
 
@@ -50,7 +50,6 @@ class Performer:
             JoinLane: self._join_lane,
             WatchRunDeadline: self._watch_deadline,
             BuildContext: self._build_context,
-            FinishRun: self._finish,
         }
 
     @property
@@ -148,6 +147,3 @@ class Performer:
         sound, mended = repaired(messages)
         digests = tuple(self._course.payloads.put_message(message) for message in sound)
         return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(sound), mended)
-
-    def _finish(self, cause: str, command: FinishRun) -> None:
-        """The pump writes the last entry; nothing is left to be done here."""

@@ -46,9 +46,11 @@ class ToolRuns:
         digest = call_digest(request.name, arguments)
         fault = self._fault(command.tool, request, arguments)
         if fault is not None:
-            return self._refused(Assessment.FAULTY, digest, request, prompts.failed(request.call_id, fault).content)
+            return self._refused(Assessment.FAULTY, digest, request, prompts.failed(fault))
         if request.name not in self._course.inputs.cards:
-            return self._refused(Assessment.DENIED, digest, request, f"Denied: {request.name} is not among the allowed tools")
+            return self._refused(
+                Assessment.DENIED, digest, request, prompts.denied(f"{request.name} is not among the allowed tools")
+            )
         if self._equipment.on_tool_check is not None:
             return None
         return ToolAssessed(Assessment.PERSON if request.person else Assessment.CLEAR, digest)
@@ -72,8 +74,8 @@ class ToolRuns:
         known = ", ".join(self._course.inputs.cards) or "none"
         return f"there is no tool named {name!r}." + (f" Did you mean {close!r}?" if close else "") + f" Known tools: {known}"
 
-    def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, text: str | None) -> ToolAssessed:
-        message = prompts.tool_message(request.call_id, self._bounded(text or ""))
+    def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, text: str) -> ToolAssessed:
+        message = prompts.tool_message(request.call_id, self._bounded(text))
         return ToolAssessed(assessment, digest, self._course.payloads.put_message(message))
 
     async def _authorise(self, cause: str, command: AssessTool) -> None:
@@ -83,7 +85,7 @@ class ToolRuns:
         if objection is None:
             event = ToolAssessed(Assessment.PERSON if request.person else Assessment.CLEAR, digest)
         else:
-            text = prompts.denied(request.call_id, objection).content
+            text = prompts.denied(objection)
             event = self._refused(Assessment.DENIED, digest, request, text)
         self._deliver("tool", command.tool, event, cause)
 
@@ -186,7 +188,7 @@ class ToolRuns:
             result = await self._equipment.execution.run(tool, parse_arguments(tool, arguments) if parsed is None else parsed)
             event = self._returned(request, result)
         except (ToolRaised, BadArguments) as error:
-            failed = self._bounded(prompts.failed(request.call_id, error.message).content or "")
+            failed = self._bounded(prompts.failed(error.message))
             message = prompts.tool_message(request.call_id, failed)
             event = ToolFailed(self._bounded(error.message), self._course.payloads.put_message(message))
         self._deliver("tool", name, event, cause)
