@@ -19,7 +19,8 @@ Answer = bool | str
 class Shape(BaseModel):
     """Exactly the declared fields, of exactly the declared types."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+    # Most processes only write entries: what reads them is built at the first reading.
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
 
 class HeaderShape(Shape):
