@@ -84,6 +84,8 @@ class PromptConfig(_Configuration):
         "Outcome unknown: the call had begun when the process died. It was not run again. Verify before you rely on it."
     )
     rejected: str = "Denied: {actor} rejected this call. {comment}"
+    dry_run: str = "This is a dry run: tools are not executed, and their results say nothing. Say what you would do."
+    not_executed: str = "Not executed (dry run)."
     summary_heading: str = "[Summary of earlier steps]"
 
 
@@ -98,6 +100,8 @@ class AgentConfig(_Configuration):
     allowed_tools: tuple[str, ...] | None = None
     """Names of the tools that may be shown and executed; None allows every registered one."""
     confirm_mode: ConfirmMode = ConfirmMode.CONFIRM_SENSITIVE
+    dry_run: bool = False
+    """Tools are not executed; the model is told so once."""
     parallel_tools: bool = True
     max_parallel_tools: Positive = 4
     max_tool_result_chars: Count = 16_000

@@ -31,6 +31,23 @@ class ContextBuilder:
         return [*messages, Message("user", prompt)]
 
 
+def with_system(messages: Sequence[Message], prompt: str) -> list[Message]:
+    """The messages with this system prompt in place of theirs; without one where it is empty."""
+    others = [message for message in messages if message.role != "system"]
+    return [Message("system", prompt), *others] if prompt else others
+
+
+def with_notice(messages: Sequence[Message], notice: str) -> list[Message]:
+    """The messages with a notice at the end of what the system says."""
+    said = [message.content or "" for message in messages if message.role == "system"]
+    return with_system(messages, "\n\n".join([*said, notice]))
+
+
+def with_more(messages: Sequence[Message], more: Sequence[Message]) -> list[Message]:
+    """The messages with more of them before the last one, which is the task."""
+    return [*messages[:-1], *more, *messages[-1:]]
+
+
 def messages_from(built: object) -> list[Message]:
     """Messages from what an ``on_build_context`` callback gave; raises HistoryError or TypeError when they are none."""
     if not isinstance(built, list | tuple):

@@ -27,10 +27,19 @@ from statewright_states.errors import InternalError
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import AskAgain, AskToClose, ContinueText, DropOldExchanges, Nudge, ReplaceOldExchanges
-from statewright_states.run.events import CallFailed, ContextBuilt, ContextFailed, EngineFailed, ReplyReceived, VerdictReached
+from statewright_states.run.events import (
+    CallFailed,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    ReplyReceived,
+    StartDenied,
+    VerdictReached,
+)
 from statewright_states.run.facts import STATUS, CallPhase, Finish, RunFacts, RunState
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
+from statewright_states.tool.events import ToolAssessed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import Purpose
@@ -96,7 +105,7 @@ class Course:
                 self.conversation.counted(event.input_tokens)
             self.projection.replied(event)
         elif subject.table is TOOL:
-            self._follow_tool(subject)
+            self._follow_tool(subject, event)
 
     def _follow_run(self, before: RunFacts, event: Event, taken: Taken[RunFacts]) -> None:
         self.projection.took(taken)
@@ -110,13 +119,15 @@ class Course:
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
-            case CallFailed() | ContextFailed() | EngineFailed():
+            case CallFailed() | ContextFailed() | EngineFailed() | StartDenied():
                 self.projection.error = event.error
             case _:
                 pass
 
-    def _follow_tool(self, subject: Subject[ToolFacts]) -> None:
+    def _follow_tool(self, subject: Subject[ToolFacts], event: Event) -> None:
         facts = subject.facts
+        if isinstance(event, ToolAssessed) and event.changed is not None:
+            self.projection.changed(subject.instance, self.payloads.message(event.changed))
         if subject.ended and facts.message is not None:
             message = self.payloads.message(facts.message)
             self.conversation.settle(subject.instance, message)

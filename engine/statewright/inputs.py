@@ -11,6 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from statewright.config import AgentConfig
+from statewright.hooks import HookCard
 from statewright.journal.entry import TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
@@ -45,7 +46,7 @@ class ToolCard:
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """Everything that a run is given. ``cards`` holds the tools that it may use, by name."""
+    """Everything that a run is given. ``cards`` holds the tools that it may use, by name; ``hooks`` in order."""
 
     run_id: str
     model: str
@@ -55,6 +56,7 @@ class RunInputs:
     cards: Mapping[str, ToolCard]
     stream: bool = False
     session: str | None = None
+    hooks: tuple[HookCard, ...] = ()
 
     def request(self, tool: str, call: ToolCall) -> ToolRequest:
         """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
@@ -62,7 +64,7 @@ class RunInputs:
         digest = call_digest(call.name, call.arguments)
         if card is None:
             return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
-        person = needs_person(self.config.confirm_mode, card.sensitive)
+        person = needs_person(self.config.confirm_mode, card.sensitive) and not self.config.dry_run
         return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
@@ -77,6 +79,7 @@ class RunInputs:
             task=payloads.put(encode(self.task)),
             history=payloads.put(encode([message.to_dict() for message in self.history])),
             tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
+            hooks=payloads.put(encode([asdict(card) for card in self.hooks])),
             policy={"confirm_mode": self.config.confirm_mode.value},
             stream=self.stream,
             session=self.session,
@@ -100,7 +103,7 @@ def _card(shape: Mapping[str, Any]) -> ToolCard:
 
 def header_references(header: Mapping[str, Any]) -> list[str]:
     """The payloads that ``inputs_from`` needs."""
-    return [str(header[name]) for name in ("config", "task", "history", "tools")]
+    return [str(header[name]) for name in ("config", "task", "history", "tools", "hooks")]
 
 
 def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInputs:
@@ -108,6 +111,7 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
     try:
         tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
         cards = [_card(shape) for shape in tools]
+        hooks: list[dict[str, Any]] = decode(blobs[header["hooks"]])
         history: list[dict[str, Any]] = decode(blobs[header["history"]])
         return RunInputs(
             run_id=header["run_id"],
@@ -118,6 +122,7 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
             cards={card.name: card for card in cards},
             stream=bool(header["stream"]),
             session=header["session"],
+            hooks=tuple(HookCard(**card) for card in hooks),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from statewright import assemble, prompts
 from statewright.approvals import MEANINGS, ApprovalDecision, Approver
 from statewright.config import AgentConfig
 from statewright.course import Course, pending_approvals
+from statewright.hooks import OBSERVED, Hook, HookPoint, Hooks, SessionPoint
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
 from statewright.journal.entry import TABLES, decode, encode
@@ -23,6 +23,7 @@ from statewright.pump import Pump
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
+from statewright.sync import run_to_end
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright_states.errors import CallerError, ConfigurationError, RunNotFound, StatewrightError
 from statewright_states.messages import Message, StreamChunk
@@ -32,7 +33,6 @@ from statewright_states.run.events import OutcomeStated, RunAdmitted
 from statewright_states.tool.events import ToolResumed
 from statewright_states.vocabulary import Resumed
 
-T = TypeVar("T")
 ErrorCallback = Callable[[Exception, str], None]
 History = Sequence[Mapping[str, Any] | Message]
 NO_TOOLS: tuple[Tool, ...] = ()
@@ -53,6 +53,7 @@ class AgentLoop:
         *,
         journal: Journal | None = None,
         shutdown: GracefulShutdown | None = None,
+        hooks: Iterable[Hook] = (),
         clock: Clock | None = None,
         approver: Approver | None = None,
         on_build_context: BuildContext | None = None,
@@ -67,6 +68,8 @@ class AgentLoop:
         self.tools.schemas(self.config.allowed_tools)
         self.journal: Journal = journal or MemoryJournal()
         self._providers = assemble.with_fallbacks(provider, self.config)
+        self._hooks = Hooks(hooks)
+        self._sessions: set[str] = set()
         self._shutdown = shutdown
         self._clock = clock or assemble.clock()
         self._names = assemble.names(self._clock)
@@ -149,7 +152,7 @@ class AgentLoop:
                 return await work
 
         work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
-        return _run_sync(once())
+        return run_to_end(once())
 
     async def decide(
         self,
@@ -195,7 +198,12 @@ class AgentLoop:
         self._pump(run_id).cancel()
 
     async def aclose(self) -> None:
-        """Release the models' connections and the journal."""
+        """End the sessions, and release the models' connections and the journal."""
+        observers = Observers(hooks=self._hooks)
+        for session in sorted(self._sessions):
+            observers.tell(HookPoint.SESSION_END, SessionPoint(session))
+        self._sessions.clear()
+        await observers.aclose()
         for provider in self._providers:
             await provider.aclose()
         await self.journal.aclose()
@@ -236,6 +244,7 @@ class AgentLoop:
             cards=cards_of(tools),
             stream=stream,
             session=session,
+            hooks=self._hooks.cards,
         )
 
     async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:
@@ -273,6 +282,7 @@ class AgentLoop:
         lease = await self.journal.acquire(run_id)
         try:
             recorded = await replay(self.journal, run_id)
+            self._require_guards(recorded)
             recorder = Recorder(self.journal, run_id, recorded.course.payloads)
             recorder.take_up(recorded.head)
             pump = self._pump_for(recorded.course, recorder, lease, on_chunk, on_entry)
@@ -285,6 +295,17 @@ class AgentLoop:
             await self.journal.release(lease)
             raise
         return await self._drive(pump, lease)
+
+    def _require_guards(self, recorded: Replayed) -> None:
+        """A guard that a run began with may not be missing when it goes on. Further ones may be there."""
+        given = {(card.point, card.name) for card in self._hooks.cards}
+        for card in recorded.course.inputs.hooks:
+            if HookPoint(card.point) not in OBSERVED and not card.optional and (card.point, card.name) not in given:
+                raise ConfigurationError(
+                    f"the run began with the hook {card.name!r} of {card.point}, which is not given",
+                    where=f"run {recorded.run_id}",
+                    cure="give the loop the hooks that the run began with: AgentLoop(..., hooks=[...])",
+                )
 
     def _pump_for(
         self,
@@ -301,7 +322,8 @@ class AgentLoop:
             clock=self._clock,
             chance=self._chance,
             lanes=self._lanes,
-            observers=Observers(self._on_event, on_chunk, on_entry),
+            observers=Observers(self._on_event, on_chunk, on_entry, self._hooks),
+            hooks=self._hooks,
             approver=self._approver,
             on_build_context=self._on_build_context,
             on_tool_check=self._on_tool_check,
@@ -325,9 +347,15 @@ class AgentLoop:
     async def _drive(self, pump: Pump, lease: Lease) -> AgentState:
         run_id = lease.run_id
         self._live[run_id] = pump
+        session = pump.course.inputs.session
+        if session is not None and session not in self._sessions:
+            self._sessions.add(session)
+            pump.observers.tell(HookPoint.SESSION_START, SessionPoint(session))
         try:
             with _stopped_by(self._shutdown, pump) if self._shutdown is not None else nullcontext():
                 await pump.run()
+            if pump.ended:
+                pump.observers.ended(pump.state())
         finally:
             del self._live[run_id]
             await pump.observers.aclose()
@@ -349,29 +377,6 @@ def _stopped_by(shutdown: GracefulShutdown, pump: Pump) -> Generator[None]:
             yield
         finally:
             forget()
-
-
-def _run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: with a loop of its own, on a thread when this one runs a loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def on_thread() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:  # handed to the caller, below
-            failure.append(error)
-
-    thread = threading.Thread(target=on_thread, name="statewright run_sync")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
 
 
 def _check_decision(decision: ApprovalDecision) -> None:

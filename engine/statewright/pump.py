@@ -16,7 +16,6 @@ from collections import deque
 from statewright.course import Applied, Course, end_entry, pending_approvals
 from statewright.journal.entry import Delivery, encode_event_entry
 from statewright.journal.recorder import Recorder
-from statewright.observers import run_event
 from statewright.perform.performer import Performer
 from statewright.perform.ports import Equipment
 from statewright.state import AgentState
@@ -177,7 +176,7 @@ class Pump:
         if self._seen:
             seen, self._seen = self._seen, []
             for seq, at_us, applied in seen:
-                self.observers.entry(run_event(self.course.inputs.run_id, seq, at_us, applied))
+                self.observers.entry(seq, at_us, applied, self.course)
 
     def _schedule_renewal(self) -> None:
         def due() -> None:

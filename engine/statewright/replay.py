@@ -185,10 +185,8 @@ def _messages(shapes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for shape in shapes:
         if shape.get("event") in MESSAGE_EVENTS:
             data: Mapping[str, Any] = shape["data"]
-            message, messages = data.get("message"), data.get("messages", ())
-            yield from messages
-            if message is not None:
-                yield message
+            yield from data.get("messages", ())
+            yield from (digest for digest in (data.get("message"), data.get("changed")) if digest is not None)
 
 
 async def _blobs(journal: Journal, digests: Sequence[str]) -> dict[str, bytes]:

@@ -144,6 +144,8 @@ class Router:
                 return CallFailed(CallFault.OVERFLOW, report.error, report.attempts)
             case CallOutcome.STOPPED:
                 return CallFailed(CallFault.STOPPED, report.error, report.attempts)
+            case CallOutcome.BLOCKED:
+                return CallFailed(CallFault.BLOCKED, report.error, report.attempts)
             case CallOutcome.FAILED:
                 return CallFailed(CallFault.OTHER, report.error, report.attempts)
 

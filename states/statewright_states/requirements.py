@@ -249,6 +249,21 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 13, parsing; self-evaluation: reading the verdict",
         elsewhere="the evaluator, which hands the run completed and confidence",
     ),
+    # -- hooks --------------------------------------------------------------------------------------------------------
+    "R-HOOK-1": Requirement(
+        "What a guard of the caller blocks does not happen; a guard that fails blocks, unless it is declared optional.",
+        "contract 19, a block is final, guards that fail",
+    ),
+    "R-HOOK-2": Requirement(
+        "Every decision of a guard is on record with what it led to, and a replay uses the record and calls no hook.",
+        "contract 19, every decision is journalled",
+        elsewhere="perform, which puts the decisions into the events; a replay applies recorded events alone",
+    ),
+    "R-HOOK-3": Requirement(
+        "Guards are asked by priority, each with what the one before made of it; observers cannot change a run.",
+        "contract 19, in order, changes chain, observers",
+        elsewhere="the hooks of the loop; observers are told of entries that are on record",
+    ),
     # -- taken up again -----------------------------------------------------------------------------------------------
     "R-REC-1": Requirement(
         "A run whose process died is taken up from its journal, at the same counts, and goes on where it was.",

@@ -21,6 +21,7 @@ from statewright_states.run.events import (
     OutcomeStated,
     ReplyReceived,
     RunDeadline,
+    StartDenied,
     SummaryFailed,
     SummaryReady,
     VerdictReached,
@@ -83,7 +84,7 @@ class Outcomes:
                 return LaneGranted()
             case What.CONTEXT:
                 built = ContextBuilt(pending.number, ("system", "user"), self.chance.choice((1, 1, 1, 3)))
-                return ContextFailed("no prompt") if self._in(20) else built
+                return self.chance.choice((ContextFailed("no prompt"), StartDenied("no", ()))) if self._in(20) else built
             case What.REQUEST:
                 return ReplyBegan(pending.number) if self._in(3) else self._attempt(pending.number, shown=False)
             case What.REPLY:
@@ -122,7 +123,11 @@ class Outcomes:
             case _ if report.outcome is CallOutcome.TIMED_OUT:
                 return CallTimedOut(report.attempts)
             case _:
-                faults = {CallOutcome.OVERFLOW: CallFault.OVERFLOW, CallOutcome.STOPPED: CallFault.STOPPED}
+                faults = {
+                    CallOutcome.OVERFLOW: CallFault.OVERFLOW,
+                    CallOutcome.STOPPED: CallFault.STOPPED,
+                    CallOutcome.BLOCKED: CallFault.BLOCKED,
+                }
                 return CallFailed(faults.get(report.outcome, CallFault.OTHER), "no reply", report.attempts)
 
     def size(self) -> int:

@@ -22,6 +22,7 @@ from statewright_states.run.events import (
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
+    StartDenied,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -65,7 +66,13 @@ def settings(chance: Random) -> RunSettings:
 def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
     from_outside: list[Event] = [StopRequested(), CancelRequested(), RunDeadline(), EngineFailed("defect")]
     if state in RUN.final:
-        late = (LaneGranted(), ContextBuilt(1, (), 1), ContextFailed("late"), OutcomeStated("tool", True, "somebody", ""))
+        late = (
+            LaneGranted(),
+            ContextBuilt(1, (), 1),
+            ContextFailed("late"),
+            StartDenied("late", ()),
+            OutcomeStated("tool", True, "somebody", ""),
+        )
         return [*from_outside, *late]
     if state is S.ACCEPTED:
         return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside]
@@ -78,7 +85,7 @@ def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event
         case S.QUEUED:
             return [LaneGranted()]
         case S.PREPARING:
-            return [ContextBuilt(facts.attempt, (), chance.randint(1, 3)), ContextFailed("no prompt")]
+            return [ContextBuilt(facts.attempt, (), chance.randint(1, 3)), ContextFailed("no prompt"), StartDenied("no", ())]
         case S.GENERATING:
             return [*(_reply(facts, chance) for _ in range(12)), *_no_reply(chance)]
         case S.CLOSING:

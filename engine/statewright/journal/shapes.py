@@ -36,6 +36,7 @@ class HeaderShape(Shape):
     task: Digest
     history: Digest
     tools: Digest
+    hooks: Digest
     policy: dict[str, str]
     stream: bool
     session: str | None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from statewright.context import ContextManager
 from statewright.course import Course
 from statewright.evaluate import SelfEvaluator
+from statewright.hooks import Decided, HookPoint, ModelCall
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
@@ -21,6 +23,10 @@ from statewright_states.vocabulary import Purpose
 
 JITTER = 0.25
 """Waits are drawn from this share around the configured one, so that many runs do not come back at the same moment."""
+
+
+GUARDS_OF = {Purpose.SUMMARY: HookPoint.BEFORE_COMPACTION, Purpose.EVALUATION: HookPoint.BEFORE_EVALUATION}
+"""The points at which requests of one purpose alone are guarded; every request is guarded before it is sent."""
 
 
 class ModelCalls:
@@ -121,10 +127,41 @@ class ModelCalls:
             nothing = "there are no old exchanges"
             event: Event = AttemptFailed(command.send, Fault.REJECTED, "NothingToSummarise", nothing, sent=False)
         else:
-            event = await self._outcome(command, provider, request, observer)
+            event = await self._guarded(command, provider, request, observer)
         self._deliver("call", command.call, event, cause)
 
-    async def _outcome(self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch) -> Event:
+    async def _guarded(
+        self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
+    ) -> AttemptReplied | AttemptFailed:
+        """The outcome of a request that guards let out, or their refusal."""
+        asked = await self._ask_guards(command, provider, request)
+        if asked.objection is not None:
+            return AttemptFailed(command.send, Fault.BLOCKED, "Blocked", asked.objection, sent=False, decisions=asked.decisions)
+        event = await self._outcome(command, provider, request, observer)
+        return replace(event, decisions=asked.decisions) if asked.decisions else event
+
+    async def _ask_guards(self, command: SendRequest, provider: Provider, request: ModelRequest) -> Decided[ModelCall]:
+        """What the guards of this request say: those of its purpose, then those of every request."""
+        hooks, purpose = self._equipment.hooks, self._course.subjects[command.call].facts.purpose
+        subject = ModelCall(
+            self._course.inputs.run_id,
+            command.call,
+            command.send,
+            purpose,
+            provider.model,
+            request.messages,
+            tuple(tool.name for tool in request.tools),
+        )
+        decided = Decided(subject)
+        for point in (GUARDS_OF.get(purpose), HookPoint.BEFORE_MODEL_CALL):
+            if point is not None and hooks.at(point) and decided.objection is None:
+                asked = await hooks.decide(point, subject)
+                decided = replace(asked, decisions=(*decided.decisions, *asked.decisions))
+        return decided
+
+    async def _outcome(
+        self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
+    ) -> AttemptReplied | AttemptFailed:
         try:
             response = cast("object", await provider.complete(request, observer))
         except ProviderError as error:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from statewright_states.row import Event
 from statewright_states.run.facts import CallFault, Finish, RunSettings
-from statewright_states.vocabulary import ToolRequest
+from statewright_states.vocabulary import HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,14 @@ class LaneGranted(Event):
 class ContextBuilt(Event):
     """The first messages of this attempt are ready: their digests, and an estimate of their size in tokens.
 
-    ``repairs`` says what was mended in a history with orphaned calls or results.
+    ``repairs`` says what was mended in a history with orphaned calls or results; ``decisions`` are those of guards.
     """
 
     attempt: int
     messages: tuple[str, ...]
     context_tokens: int
     repairs: tuple[str, ...] = ()
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,15 @@ class ContextFailed(Event):
     """The messages could not be built."""
 
     error: str
+    decisions: tuple[HookDecision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StartDenied(Event):
+    """A guard does not let this attempt begin."""
+
+    error: str
+    decisions: tuple[HookDecision, ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,6 +65,7 @@ class CallFault(StrEnum):
 
     OVERFLOW = "overflow"
     STOPPED = "stopped"
+    BLOCKED = "blocked"
     OTHER = "other"
 
 

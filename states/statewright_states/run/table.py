@@ -53,6 +53,7 @@ from statewright_states.run.events import (
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
+    StartDenied,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -122,6 +123,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-CTX-4",), why="the task alone is longer than the window; nothing can be dropped"),
         Row("RUN-07", S.PREPARING,  ContextFailed, S.FAILED,            do=(finish(R.INTERNAL_ERROR),),
             req=("R-FAULT-1",), why="without messages there is nothing to ask"),
+        Row("RUN-130", S.PREPARING,        StartDenied, S.PARTIAL,           do=(finish(R.BLOCKED),),
+            req=("R-HOOK-1",), why="a guard does not let this attempt begin"),
         # -- generating: a final reply -------------------------------------------------------------------------------
         Row("RUN-08", S.GENERATING, ReplyReceived, S.SUCCESS,           when=(kind.is_(FINAL_REPLY), evaluation.no), do=(finish(R.COMPLETED),),
             req=("R-REPLY-2",), why="the model says it is done, also when a stop was asked for meanwhile"),
@@ -188,6 +191,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-STOP-1",), why="the call ended before its next attempt because of the stop"),
         Row("RUN-30", S.GENERATING, CallFailed,    S.FAILED,            when=(call_fault.is_(CallFault.OTHER),), do=(finish(R.LLM_ERROR),),
             req=("R-RETRY-4",), why="every allowed attempt failed"),
+        Row("RUN-132", S.GENERATING,        CallFailed,     S.PARTIAL,           when=(call_fault.is_(CallFault.BLOCKED),), do=(finish(R.BLOCKED),),
+            req=("R-HOOK-1",), why="a guard does not let the request out; what was done so far is kept"),
         # -- awaiting approval ---------------------------------------------------------------------------------------
         Row("RUN-31", S.AWAITING_APPROVAL, CallDecided, SAME,           when=(ends_run.no, all_decided.no),
             req=("R-APPR-1",), why="others are still open"),
@@ -290,6 +295,7 @@ RUN: Table[RunFacts] = Table(
         Ignore("RUN-92", FINAL,    RunDeadline,        req=("R-LATE-1",), why="the run has ended in time"),
         Ignore("RUN-93", FINAL,    ContextBuilt,       req=("R-LATE-1",), why="the run has ended while its context was built"),
         Ignore("RUN-94", FINAL,    ContextFailed,      req=("R-LATE-1",), why="the run has ended while its context was built"),
+        Ignore("RUN-131", FINAL, StartDenied,     req=("R-LATE-1",), why="the run has ended while its guards were asked"),
         Ignore("RUN-95", FINAL,    LaneGranted,        req=("R-LATE-1",), why="the run has ended while it waited for its lane"),
         Ignore("RUN-96", FINAL,    EngineFailed,       req=("R-LATE-1",), why="the run has ended"),
         Ignore("RUN-97", FINAL,    OutcomeStated,      req=("R-LATE-1",), why="the run has ended; the statement came too late"),

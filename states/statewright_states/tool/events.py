@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from statewright_states.row import Event
 from statewright_states.tool.facts import Assessment
-from statewright_states.vocabulary import ToolRequest
+from statewright_states.vocabulary import HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,12 +21,15 @@ class ToolRequested(Event):
 class ToolAssessed(Event):
     """The call was resolved, parsed and authorised. ``arguments`` is the digest of what would be executed.
 
-    ``message`` is the digest of the tool message for the model when the call is refused.
+    ``message`` is the digest of the tool message for the model when the call is refused. ``changed`` is that of the call
+    (an assistant message that holds it alone) when guards replaced its arguments, and ``decisions`` are theirs.
     """
 
     assessment: Assessment
     arguments: str
     message: str | None = None
+    changed: str | None = None
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +56,14 @@ class ApprovalGiven(Event):
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned(Event):
-    """The tool returned. ``message`` is the digest of the tool message; ``result`` that of the full result if it was cut."""
+    """The tool returned. ``message`` is the digest of the tool message; ``result`` that of the full result if it was cut.
+
+    ``decisions`` are those of the guards of what is kept of a result.
+    """
 
     result: str | None
     message: str
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,7 @@ class ToolFailed(Event):
 
     error: str
     message: str
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from statewright import (
     OnLimit,
     RetryConfig,
 )
+from statewright.hooks import Block, hook
 from statewright.journal.entry import encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
@@ -81,6 +82,10 @@ async def _slow_yes(*_: object) -> object:
 
 def _not_look(name: str, *_: object) -> object:
     return SimpleNamespace(allowed=name != "look", reason="not today")
+
+
+def _no(_: object) -> Block:
+    return Block("not today")
 
 
 def _raise(*_: object) -> None:
@@ -174,6 +179,9 @@ scenario(
     "an attempt at a summary is the last that is paid for", "RUN-77",
     script=[LOOK, LOOK, says("")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
 )  # fmt: skip
+
+scenario("a guard of the start says no", "RUN-130", script=[], hooks=[hook("before_agent_start")(_no)])
+scenario("a guard of requests says no", "RUN-132", "CALL-20", script=[], hooks=[hook("before_model_call")(_no)])
 
 # -- ended from outside ----------------------------------------------------------------------------------------------
 
@@ -527,6 +535,7 @@ ENDED = "nothing is delivered to a run that has ended: its pump stops at the end
 DECIDED_FIRST = "a call that needs a person is released when all are decided, and never before"
 UNREACHABLE = {
     **dict.fromkeys((f"RUN-9{number}" for number in range(8)), ENDED),
+    "RUN-131": ENDED,
     "RUN-71": "a resumption takes back an earlier stop, and everything that it wakes is delivered before a new one can come",
     "CALL-88": "an attempt has one outcome: one that has failed does not reply",
     "CALL-89": "an attempt has one outcome: one that has failed does not fail again",
