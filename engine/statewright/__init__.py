@@ -16,6 +16,8 @@ from statewright.fork import fork
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
 from statewright.loop import AgentLoop
+from statewright.mixed import MixedModeRunner
+from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
@@ -59,6 +61,8 @@ __all__ = [
     "LLMResponse",
     "MemoryJournal",
     "Message",
+    "MixedModeRunner",
+    "MixedState",
     "OnLimit",
     "PendingApproval",
     "Problem",

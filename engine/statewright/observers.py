@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 
-from statewright.course import Applied, Course
+from statewright.course import AnyCourse, Applied, Course
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
 from statewright.state import AgentState
 from statewright_states.messages import StreamChunk
@@ -84,14 +84,13 @@ class Observers:
         """Whether anybody wants to see entries; building views for nobody would cost each step."""
         return self._on_event is not None or self._on_entry is not None or self._hooks.observing
 
-    def entry(self, seq: int, at_us: int, applied: Applied, course: Course) -> None:
+    def entry(self, event: RunEvent, applied: Applied, course: AnyCourse) -> None:
         """An entry is on record."""
-        event = run_event(course.inputs.run_id, seq, at_us, applied)
         if self._on_entry is not None:
             self._call(self._on_entry, event)
         if self._on_event is not None:
             self._call(self._on_event, event.kind, _payload(event))
-        if self._hooks.observing and (told := hook_view(applied, course)) is not None:
+        if self._hooks.observing and isinstance(course, Course) and (told := hook_view(applied, course)) is not None:
             self.tell(*told)
 
     def tell(self, point: HookPoint, view: RunEnd | SessionPoint | ModelReply | ToolOutcome | Compaction) -> None:

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def run_to_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: with a loop of its own, on a thread when this one runs a loop already."""
+def run_to_its_end(work: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine to its end: with an event loop of its own, on a thread when this one runs a loop already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
