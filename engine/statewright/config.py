@@ -102,6 +102,8 @@ class AgentConfig(_Configuration):
     max_parallel_tools: Positive = 4
     max_tool_result_chars: Count = 16_000
     max_identical_calls: Count = 3
+    dry_run: bool = False
+    """Tools are not executed; the model is told so once."""
     step_timeout_s: Seconds = 0.0
     """Time for one model call with its retries; 0 is off."""
     run_timeout_s: Seconds = 600.0

@@ -103,13 +103,17 @@ def run(
         Who decides here about tool calls (default: the login name).
     """
     task = _task(prompt)
-    config, provider, tools = agent.agent_config(), model.provider(), model.registry()
+    chosen = agent.resolved(model)
+    equipment = ModelOptions(model=chosen.model, base_url=chosen.base_url, tools=chosen.tools)
+    tools = equipment.registry()
+    config, provider = chosen.config_for(tools), equipment.provider()
     identity = run_id or assemble.names(assemble.clock()).run_id()
     store = journal.store(durability, create=True)
-    again = Again(journal.again(), model.again())
+    again = Again(journal.again(), equipment.again())
     job = Job(identity, provider, tools, config, store, output, again, actor)
     console = remarks()
-    streamed = console.is_terminal and not output.json and not output.quiet if stream is None else stream
+    wished = chosen.stream if stream is None else stream
+    streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
     async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> AgentState:
         return await loop.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session)
