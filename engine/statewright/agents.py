@@ -36,6 +36,7 @@ from statewright_states.errors import ConfigurationError
 
 Layer = Mapping[str, Any]
 """Keys that somebody set, as plain data: tables are mappings."""
+NOTHING: Layer = {}
 
 SECRET = re.compile(r"(?i)api.?key|secret|passw|credential|bearer|authorization|(access|auth).?token|^(key|token)$")
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
@@ -144,10 +145,10 @@ class Agents:
             cure = did_you_mean(name, self.names)
             known = "" if cure.startswith("use one of") else f" known here: {', '.join(self.names)}"
             raise ConfigurationError(f"there is no agent {name!r}", where=where, cure=cure + known)
-        table = self.tables.get(name, {}) if name is not None else {}
+        table = NOTHING if name is None else self.tables.get(name, NOTHING)
         profile: str | None = table.get("profile", name if name in PROFILES else None)
-        base: Layer = PROFILES[profile].settings if profile is not None else {}
-        values = merged(base, self.shared, table, given or {})
+        base = NOTHING if profile is None else PROFILES[profile].settings
+        values = merged(base, self.shared, table, given or NOTHING)
         extras = AgentTable(**{key: values.pop(key) for key in BESIDE_CONFIG if key in values})
         return Agent(
             name=name,
@@ -216,7 +217,9 @@ def _check_value(key: str, value: object, model: type[BaseModel], where: str) ->
     try:
         model(**{key: value})
     except ConfigurationError as error:
-        raise ConfigurationError(error.what, where=where, cure=error.cure) from error
+        default = model.model_fields[key].default
+        cure = "leave it out for the default" if default is None else f"its default is {json.dumps(default)}"
+        raise ConfigurationError(error.what, where=where, cure=cure) from error
 
 
 def _check_profile(profile: str | None, where: str) -> None:
