@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,6 +72,17 @@ def test_a_profile_executes_no_tool_beyond_its_effects(name: str) -> None:
     assert outcomes == {each: "returned" if each in MAY_RUN[name] else "denied" for each in REGISTRY.names}
     assert [schema.name for schema in model.requests[0].tools] == MAY_RUN[name]
     assert (state.status, state.final_output) == ("success", "finished")
+
+
+def test_the_document_of_the_profiles_says_what_they_are() -> None:
+    document = (Path(__file__).parents[2] / "docs" / "agents.md").read_text("utf-8")
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in document.splitlines() if line.startswith("| `")]
+    described = {name.strip("`"): (effects.replace("`", ""), steps, time) for name, _, effects, steps, time in rows}
+    for name in PROFILES:
+        agent = Agents().choose(name)
+        effects = "all" if agent.effects is None else ", ".join(agent.effects)
+        assert described.pop(name) == (effects, str(agent.config.max_steps), f"{agent.config.run_timeout_s:g} s")
+    assert described == {}
 
 
 @pytest.mark.parametrize("name", PROFILES)
