@@ -77,17 +77,18 @@ PROFILES: Mapping[str, Profile] = {
                 "effects": (ToolEffect.READ,),
             },
         ),
-        # It cannot know what was done already, so it gets only what may be done twice.
+        # It cannot know what was done already: a person is asked before what cannot be taken back is done, perhaps again, and
+        # nobody could be asked about a tool that declares nothing.
         Profile(
             "resume",
-            "goes on with work that was begun, within short limits; nothing that must not happen twice",
+            "goes on with work that was begun, within short limits, with tools that declare what they do",
             {
                 "system_prompt": RESUME_PROMPT,
                 "max_steps": 15,
                 "on_limit": OnLimit.CLOSE,
                 "run_timeout_s": 300.0,
                 "confirm_mode": ConfirmMode.CONFIRM_SENSITIVE,
-                "effects": (ToolEffect.READ, ToolEffect.IDEMPOTENT),
+                "effects": (ToolEffect.READ, ToolEffect.IDEMPOTENT, ToolEffect.IRREVERSIBLE),
             },
         ),
     )

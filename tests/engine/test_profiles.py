@@ -48,7 +48,7 @@ REGISTRY = ToolRegistry([look, note, post, mystery])
 MAY_RUN = {
     "plan": ["look"],
     "review": ["look"],
-    "resume": ["look", "note"],
+    "resume": ["look", "note", "post"],
     "build": ["look", "note", "post", "mystery"],
 }
 
