@@ -72,12 +72,12 @@ BESIDE_CONFIG = tuple(key for key in AgentTable.model_fields if key not in Agent
 class Agent:
     """An agent, resolved from all layers. ``name`` is None where no agent was asked for by name.
 
-    ``effects`` and ``config.allowed_tools`` bound its tools; ``config_for`` makes one list of them.
+    ``effects`` and ``settings.allowed_tools`` both bound its tools: a loop is given what ``config_for`` makes of them.
     """
 
     name: str | None
     profile: str | None
-    config: AgentConfig
+    settings: AgentConfig
     effects: tuple[ToolEffect, ...] | None = None
     tools: tuple[str, ...] = ()
     model: str | None = None
@@ -93,9 +93,9 @@ class Agent:
 
         Raises ConfigurationError for an allowed tool that does not exist.
         """
-        named = self.config.allowed_tools
+        named = self.settings.allowed_tools
         registry.schemas(named)
-        return self.config.model_copy(update={"allowed_tools": tools_within(registry, self.effects, named)})
+        return self.settings.model_copy(update={"allowed_tools": tools_within(registry, self.effects, named)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +153,7 @@ class Agents:
         return Agent(
             name=name,
             profile=profile,
-            config=self._config(name, values),
+            settings=self._settings(name, values),
             effects=extras.effects,
             tools=extras.tools,
             model=extras.model,
@@ -161,7 +161,7 @@ class Agents:
             stream=extras.stream,
         )
 
-    def _config(self, name: str | None, values: Layer) -> AgentConfig:
+    def _settings(self, name: str | None, values: Layer) -> AgentConfig:
         try:
             return load_config(values)
         except ConfigurationError as error:

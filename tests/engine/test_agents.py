@@ -53,7 +53,7 @@ def test_the_highest_layer_that_sets_a_key_wins(
 ) -> None:
     table = layer_of(own) | ({"profile": profile} if profile else {})
     agents = Agents.of({**layer_of(top), "agents": {"clerk": table}})
-    config = agents.choose("clerk", layer_of(line)).config
+    config = agents.choose("clerk", layer_of(line)).settings
     base: dict[KeyPath, Any] = {(key,): value for key, value in PROFILES[profile].settings.items()} if profile else {}
     for path in PATHS:
         winner = next((layer[path] for layer in (line, own, top, base) if path in layer), value_at(AgentConfig(), path))
@@ -106,12 +106,12 @@ def test_an_address_goes_with_the_model_that_is_named_beside_it(
 
 def test_a_table_of_a_profiles_name_starts_from_that_profile() -> None:
     agent = Agents.of({"agents": {"plan": {"max_steps": 7}}}).choose("plan")
-    assert (agent.profile, agent.config.max_steps, agent.effects) == ("plan", 7, PROFILES["plan"].settings["effects"])
+    assert (agent.profile, agent.settings.max_steps, agent.effects) == ("plan", 7, PROFILES["plan"].settings["effects"])
 
 
 def test_an_agent_may_say_that_its_profile_is_another_one() -> None:
     agent = Agents.of({"agents": {"plan": {"profile": "review"}}}).choose("plan")
-    assert agent.config.system_prompt == PROFILES["review"].settings["system_prompt"]
+    assert agent.settings.system_prompt == PROFILES["review"].settings["system_prompt"]
 
 
 def test_the_top_of_a_file_can_widen_no_profile() -> None:
@@ -186,7 +186,7 @@ def test_a_secret_is_refused_wherever_it_stands_and_not_repeated(tmp_path: Path,
 def test_no_key_that_is_known_looks_like_a_secret() -> None:
     Agents.of({key: None for key in AgentConfig.model_fields if AgentConfig.model_fields[key].default is None})
     values = AgentConfig().model_dump(mode="json", exclude_none=True)
-    assert Agents.of({**values, "agents": {"x": values}}).choose("x").config == AgentConfig()
+    assert Agents.of({**values, "agents": {"x": values}}).choose("x").settings == AgentConfig()
 
 
 @given(key=st.text(min_size=1), table=st.sampled_from(["top", "agent", "inside"]))
@@ -218,7 +218,7 @@ def test_layers_that_are_sound_each_and_contradict_each_other_are_found_when_the
     agents = Agents.of(
         {"context": {"keep_recent_steps": 6}, "agents": {"x": {"context": {"summarize_after_steps": 5}}}}, "a.toml"
     )
-    assert agents.choose().config.context.keep_recent_steps == 6
+    assert agents.choose().settings.context.keep_recent_steps == 6
     with pytest.raises(ConfigurationError, match=r"^context.keep_recent_steps \(6\) is more than") as caught:
         agents.choose("x")
     assert caught.value.where == "a.toml, agent 'x'"

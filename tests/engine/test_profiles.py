@@ -81,7 +81,7 @@ def test_the_document_of_the_profiles_says_what_they_are() -> None:
     for name in PROFILES:
         agent = Agents().choose(name)
         effects = "all" if agent.effects is None else ", ".join(agent.effects)
-        assert described.pop(name) == (effects, str(agent.config.max_steps), f"{agent.config.run_timeout_s:g} s")
+        assert described.pop(name) == (effects, str(agent.settings.max_steps), f"{agent.settings.run_timeout_s:g} s")
     assert described == {}
 
 
@@ -89,9 +89,9 @@ def test_the_document_of_the_profiles_says_what_they_are() -> None:
 def test_a_profile_is_sound_and_says_what_it_is_for(name: str) -> None:
     agent = Agents().choose(name)
     assert PROFILES[name].purpose
-    assert agent.config.system_prompt
-    assert agent.config.confirm_mode != "yolo"
-    assert 0 < agent.config.max_steps <= 40
+    assert agent.settings.system_prompt
+    assert agent.settings.confirm_mode != "yolo"
+    assert 0 < agent.settings.max_steps <= 40
 
 
 def test_only_the_plan_asks_not_to_be_streamed() -> None:
@@ -102,7 +102,7 @@ def test_without_a_name_there_is_no_profile_and_no_bound() -> None:
     agent = Agents().choose()
     assert (agent.name, agent.profile, agent.effects) == (None, None, None)
     assert agent.config_for(REGISTRY).allowed_tools is None
-    assert agent.config.system_prompt == ""
+    assert agent.settings.system_prompt == ""
 
 
 def test_an_allowed_tool_that_does_not_exist_is_found_before_the_effects_are_looked_at() -> None:

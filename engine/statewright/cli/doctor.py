@@ -127,7 +127,7 @@ def _traits(agent: Agent) -> list[str]:
         f"effects {', '.join(agent.effects) or 'none'}" if agent.effects is not None else "any effect",
         f"tools {', '.join(usable) or 'none'}" + (f" (kept out: {', '.join(kept_out)})" if kept_out else ""),
         agent.model or "no model of its own",
-        f"{agent.config.max_steps} steps",
+        f"{agent.settings.max_steps} steps",
     ]
 
 

@@ -125,9 +125,9 @@ def test_the_command_line_is_the_highest_layer(tmp_path: Path) -> None:
     options = AgentOptions(config=path, agent="clerk", max_steps=3, self_eval="full", dry_run=True)
     agent = options.resolved(ModelOptions(model="openai:other", tools=("mine",)))
     assert (agent.model, agent.tools) == ("openai:other", ("mine",))
-    assert (agent.config.max_steps, agent.config.dry_run) == (3, True)
-    assert (agent.config.evaluation.mode, agent.config.evaluation.max_retries) == ("full", 1)
-    assert agent.config.system_prompt == "You keep the books."
+    assert (agent.settings.max_steps, agent.settings.dry_run) == (3, True)
+    assert (agent.settings.evaluation.mode, agent.settings.evaluation.max_retries) == ("full", 1)
+    assert agent.settings.system_prompt == "You keep the books."
 
 
 def test_a_wrong_value_on_the_command_line_is_blamed_on_it_and_not_on_the_file(tmp_path: Path) -> None:
