@@ -17,6 +17,8 @@ from statewright.fork import fork
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
 from statewright.loop import AgentLoop
+from statewright.mixed import MixedModeRunner
+from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
 from statewright.profiles import PROFILES, Profile
 from statewright.replay import Replayed, replay
@@ -64,6 +66,8 @@ __all__ = [
     "LLMResponse",
     "MemoryJournal",
     "Message",
+    "MixedModeRunner",
+    "MixedState",
     "OnLimit",
     "PendingApproval",
     "Problem",

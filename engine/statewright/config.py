@@ -85,6 +85,13 @@ class PromptConfig(_Configuration):
     )
     rejected: str = "Denied: {actor} rejected this call. {comment}"
     summary_heading: str = "[Summary of earlier steps]"
+    planning: str = (
+        "Make a plan for the task; somebody else will carry it out. Look at whatever you need, but change nothing. "
+        "Answer with the plan alone: the steps in their order, what each one changes, and how to see that it worked."
+    )
+    building: str = (
+        "{task}\n\n[Plan, made beforehand]\n{plan}\n\n[End of the plan. Carry it out; depart from it where it is wrong.]"
+    )
 
 
 class AgentConfig(_Configuration):

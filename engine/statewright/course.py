@@ -7,9 +7,10 @@ that callers see. It does no input or output and knows no time: the same deliver
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from statewright.context import ContextManager
 from statewright.conversation import Conversation
@@ -20,13 +21,21 @@ from statewright.journal.recorder import Payloads
 from statewright.machine import Decision, Subject, machine_for
 from statewright.projection import Projection
 from statewright.routing import Router
-from statewright.state import PendingApproval
+from statewright.state import AgentState, PendingApproval
 from statewright_states.call.events import AttemptReplied
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import AskAgain, AskToClose, ContinueText, DropOldExchanges, Nudge, ReplaceOldExchanges
+from statewright_states.run.commands import (
+    AskAgain,
+    AskToClose,
+    ContinueText,
+    DropOldExchanges,
+    FinishRun,
+    Nudge,
+    ReplaceOldExchanges,
+)
 from statewright_states.run.events import CallFailed, ContextBuilt, ContextFailed, EngineFailed, ReplyReceived, VerdictReached
 from statewright_states.run.facts import STATUS, CallPhase, Finish, RunFacts, RunState
 from statewright_states.run.table import RUN
@@ -44,6 +53,40 @@ class Applied:
     source: StrEnum
     decision: Decision
     facts: Any
+
+
+Following = tuple[str, Command, Delivery | None]
+"""A command that waits: its id, itself, and where it goes; no delivery means it is an effect to be performed."""
+
+
+class AnyCourse(Protocol):
+    """What a pump drives and a replay checks: a run of any machine, with whatever instances it is made of."""
+
+    @property
+    def main(self) -> Subject[Any]:
+        """The instance that is the run itself."""
+        ...
+
+    @property
+    def live(self) -> Mapping[str, Subject[Any]]:
+        """The instances that have not ended."""
+        ...
+
+    def apply(self, seq: int, delivery: Delivery) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+        ...
+
+    def next_command(self) -> Following | None:
+        """The next command that waits."""
+        ...
+
+    def defect(self, error: str) -> Event:
+        """The event that tells the run of a defect of the engine."""
+        ...
+
+    def end(self, seq: int, at_us: int) -> End:
+        """The last entry, once the run has ended."""
+        ...
 
 
 class Course:
@@ -65,6 +108,11 @@ class Course:
     def run(self) -> Subject[RunFacts]:
         """The run machine's instance."""
         return self.subjects["run"]
+
+    @property
+    def main(self) -> Subject[RunFacts]:
+        """The instance that is the run itself."""
+        return self.run
 
     # -- applying ----------------------------------------------------------------------------------------------------
 
@@ -124,11 +172,8 @@ class Course:
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
-    def next_command(self) -> tuple[str, Command, Delivery | None] | None:
-        """The next waiting command: (id, command, where it goes); no delivery means it is an effect to be performed.
-
-        Commands that only concern the conversation are carried out on the way.
-        """
+    def next_command(self) -> Following | None:
+        """The next command that waits. Those that only concern the conversation or the end are carried out on the way."""
         while self._waiting:
             identity, command = self._waiting.popleft()
             if self._converse(command):
@@ -150,7 +195,7 @@ class Course:
                 self.conversation.replace_old(self.payloads.message(command.message), self._context.keep_recent)
             case DropOldExchanges():
                 self.conversation.drop_old(self._context.window_tokens)
-            case AskAgain():
+            case AskAgain() | FinishRun():
                 pass
             case _:
                 return False
@@ -159,6 +204,21 @@ class Course:
     def _say(self, message: Message) -> None:
         self.payloads.put_message(message)
         self.conversation.add(message)
+
+    # -- the end, and what callers see -------------------------------------------------------------------------------
+
+    def defect(self, error: str) -> Event:
+        """The event that tells the run of a defect of the engine."""
+        return EngineFailed(error)
+
+    def end(self, seq: int, at_us: int) -> End:
+        """The last entry, once the run has ended."""
+        return end_entry(self, seq, at_us)
+
+    def state(self, times_us: tuple[int, int]) -> AgentState:
+        """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
+        state, pending = RunState(self.run.state), pending_approvals(self)
+        return self.projection.state(state, self.run.facts, self.conversation, times_us, pending)
 
 
 def pending_approvals(course: Course) -> list[PendingApproval]:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from typing import Any
 
 from statewright.config import AgentConfig
-from statewright.journal.entry import TABLES, Header, decode, encode
+from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
 from statewright_states.effects import ToolEffect, needs_person
@@ -55,6 +55,8 @@ class RunInputs:
     cards: Mapping[str, ToolCard]
     stream: bool = False
     session: str | None = None
+    parent: str | None = None
+    """The command of another run that began this one: ``RUN/COMMAND``."""
 
     def request(self, tool: str, call: ToolCall) -> ToolRequest:
         """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
@@ -72,7 +74,8 @@ class RunInputs:
             at_us=at_us,
             engine=engine,
             model=self.model,
-            machines={name: payloads.put(table.canonical) for name, table in TABLES.items()},
+            machine="run",
+            machines={name: payloads.put(TABLES[name].canonical) for name in MACHINES["run"]},
             config=payloads.put(encode(self.config.model_dump(mode="json"))),
             task=payloads.put(encode(self.task)),
             history=payloads.put(encode([message.to_dict() for message in self.history])),
@@ -80,6 +83,7 @@ class RunInputs:
             policy={"confirm_mode": self.config.confirm_mode.value},
             stream=self.stream,
             session=self.session,
+            parent=self.parent,
         )
 
 
@@ -93,7 +97,8 @@ def cards_of(tools: Sequence[Tool]) -> dict[str, ToolCard]:
     return {tool.name: ToolCard.of(tool) for tool in tools}
 
 
-def _card(shape: Mapping[str, Any]) -> ToolCard:
+def card_from(shape: Mapping[str, Any]) -> ToolCard:
+    """A card as it was recorded."""
     fields: dict[str, Any] = {**shape, "effect": ToolEffect(shape["effect"])}
     return ToolCard(**fields)
 
@@ -107,7 +112,7 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
     try:
         tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
-        cards = [_card(shape) for shape in tools]
+        cards = [card_from(shape) for shape in tools]
         history: list[dict[str, Any]] = decode(blobs[header["history"]])
         return RunInputs(
             run_id=header["run_id"],
@@ -118,6 +123,7 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
             cards={card.name: card for card in cards},
             stream=bool(header["stream"]),
             session=header["session"],
+            parent=header["parent"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
-from typing import Any, TypeVar
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from copy import copy
+from functools import partial
+from typing import Any
 
 from statewright import assemble, prompts
 from statewright.approvals import MEANINGS, ApprovalDecision, Approver
@@ -18,13 +19,16 @@ from statewright.journal.entry import TABLES, decode, encode
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.lanes import Lanes
 from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
+from statewright.perform.performer import Performer
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
 from statewright.pump import Pump
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
+from statewright.sync import run_to_its_end
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
-from statewright_states.errors import CallerError, ConfigurationError, RunNotFound, StatewrightError
+from statewright_states.effects import ToolEffect
+from statewright_states.errors import CallerError, ConfigurationError, RunExists, RunNotFound, StatewrightError
 from statewright_states.messages import Message, StreamChunk
 from statewright_states.ports import Clock, Journal, Lease, Provider
 from statewright_states.row import Event
@@ -32,7 +36,7 @@ from statewright_states.run.events import OutcomeStated, RunAdmitted
 from statewright_states.tool.events import ToolResumed
 from statewright_states.vocabulary import Resumed
 
-T = TypeVar("T")
+AgentPump = Pump[Course, Performer]
 ErrorCallback = Callable[[Exception, str], None]
 History = Sequence[Mapping[str, Any] | Message]
 NO_TOOLS: tuple[Tool, ...] = ()
@@ -78,7 +82,7 @@ class AgentLoop:
         self._on_tool_check = on_tool_check
         self._on_error = on_error
         self._on_event = on_event
-        self._live: dict[str, Pump] = {}
+        self._live: dict[str, AgentPump] = {}
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -97,7 +101,7 @@ class AgentLoop:
         ``history`` holds earlier messages in the chat shape. Raises CallerError for bad input and JournalError when
         the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
         """
-        inputs = self._inputs(prompt, history, stream=stream, run_id=run_id, session=session)
+        inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session)
         return await self._reported(self._start(inputs, on_stream_chunk, None), "run")
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
@@ -116,7 +120,7 @@ class AgentLoop:
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        inputs = self._inputs(prompt, history, stream=True, run_id=run_id, session=session)
+        inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session)
         task = asyncio.create_task(self._start(inputs, queue.put_nowait, queue.put_nowait))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -149,7 +153,7 @@ class AgentLoop:
                 return await work
 
         work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
-        return _run_sync(once())
+        return run_to_its_end(once())
 
     async def decide(
         self,
@@ -206,21 +210,53 @@ class AgentLoop:
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
 
+    # -- as a part of something larger -------------------------------------------------------------------------------
+
+    def reading_only(self, config: AgentConfig) -> AgentLoop:
+        """The same agent, but with its read-only tools alone and this configuration. Raises ConfigurationError."""
+        reader = copy(self)
+        reader.config = config
+        reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
+        reader.tools.schemas(config.allowed_tools)
+        reader._providers = assemble.with_fallbacks(self.provider, config)
+        reader._live = {}
+        return reader
+
+    async def run_child(
+        self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
+    ) -> AgentState:
+        """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
+        try:
+            return await self._start(inputs, on_chunk, on_entry)
+        except RunExists:
+            return await self._take_up(inputs.run_id, on_chunk, on_entry)
+
+    @property
+    def shutdown(self) -> GracefulShutdown | None:
+        """What passes signals on to its runs."""
+        return self._shutdown
+
+    @property
+    def clock(self) -> Clock:
+        """Its time."""
+        return self._clock
+
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @property
     def _stopping(self) -> bool:
         return self._shutdown is not None and self._shutdown.should_stop
 
-    def _pump(self, run_id: str) -> Pump:
+    def _pump(self, run_id: str) -> AgentPump:
         pump = self._live.get(run_id)
         if pump is None:
             raise RunNotFound(f"no run {run_id!r} is live in this loop", cure="a run that is not live needs no stop")
         return pump
 
-    def _inputs(
+    def inputs(
         self, prompt: str, history: History | None, *, stream: bool, run_id: str | None, session: str | None
     ) -> RunInputs:
+        """What a run with these arguments would be given."""
         if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise ConfigurationError(
                 f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
@@ -293,7 +329,7 @@ class AgentLoop:
         lease: Lease,
         on_chunk: ChunkCallback | None,
         on_entry: Callable[[RunEvent], Any] | None,
-    ) -> Pump:
+    ) -> AgentPump:
         equipment = Equipment(
             providers=self._providers,
             registry=self.tools,
@@ -306,9 +342,10 @@ class AgentLoop:
             on_build_context=self._on_build_context,
             on_tool_check=self._on_tool_check,
         )
-        return Pump(course, recorder, self.journal, lease, equipment)
+        performing = partial(Performer, course, equipment)
+        return Pump(course, recorder, self.journal, lease, self._clock, equipment.observers, performing)
 
-    def _wake(self, pump: Pump, recorded: Replayed, epoch: int) -> None:
+    def _wake(self, pump: AgentPump, recorded: Replayed, epoch: int) -> None:
         """Deliver to every instance that has not ended that its process is a new one; the rows say what follows."""
         course = recorded.course
         if recorded.entries == 1:
@@ -322,56 +359,17 @@ class AgentLoop:
                 event = ToolResumed(epoch, course.payloads.put_message(message))
             pump.deliver(subject.table.name, instance, event)
 
-    async def _drive(self, pump: Pump, lease: Lease) -> AgentState:
+    async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
         run_id = lease.run_id
         self._live[run_id] = pump
         try:
-            with _stopped_by(self._shutdown, pump) if self._shutdown is not None else nullcontext():
+            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
                 await pump.run()
         finally:
             del self._live[run_id]
             await pump.observers.aclose()
             await self.journal.release(lease)
-        return pump.state()
-
-
-@contextmanager
-def _stopped_by(shutdown: GracefulShutdown, pump: Pump) -> Generator[None]:
-    """Pass a stop on to the pump, from whatever thread or signal handler it comes."""
-    loop = asyncio.get_running_loop()
-
-    def pass_on() -> None:
-        loop.call_soon_threadsafe(pump.stop)
-
-    with shutdown:
-        forget = shutdown.listen(pass_on)
-        try:
-            yield
-        finally:
-            forget()
-
-
-def _run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: with a loop of its own, on a thread when this one runs a loop already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def on_thread() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:  # handed to the caller, below
-            failure.append(error)
-
-    thread = threading.Thread(target=on_thread, name="statewright run_sync")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+        return pump.course.state(pump.times_us)
 
 
 def _check_decision(decision: ApprovalDecision) -> None:
@@ -383,7 +381,7 @@ def _check_decision(decision: ApprovalDecision) -> None:
         )
 
 
-def _hand_in(pump: Pump, shape: Mapping[str, Any], posted: int | None = None) -> None:
+def _hand_in(pump: AgentPump, shape: Mapping[str, Any], posted: int | None = None) -> None:
     """Deliver a recorded decision to the machine that waits for it."""
     decision = ApprovalDecision(shape["approve"], shape["actor"], shape["meaning"], shape["comment"], shape["ends_run"])
     tool: str = shape["tool"]

@@ -12,20 +12,17 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
 
-from statewright.course import Applied, Course, end_entry, pending_approvals
+from statewright.course import AnyCourse, Applied
 from statewright.journal.entry import Delivery, encode_event_entry
 from statewright.journal.recorder import Recorder
-from statewright.observers import run_event
-from statewright.perform.performer import Performer
-from statewright.perform.ports import Equipment
-from statewright.state import AgentState
+from statewright.observers import Observers, run_event
+from statewright.perform.ports import Deliver
 from statewright_states.errors import InternalError
 from statewright_states.ports import Clock, Journal, Lease, Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import FinishRun
-from statewright_states.run.events import EngineFailed
-from statewright_states.run.facts import RunState
 from statewright_states.table import Refused
 from statewright_states.vocabulary import CancelRequested, StopRequested
 
@@ -33,17 +30,58 @@ RENEW_S = 10.0
 """How often the lease is renewed while nothing is appended."""
 
 
-class Pump:
-    """Drives one run until it ends, or until only a person can carry it on."""
+class Performing(Protocol):
+    """Carries out the commands of one run. Whatever it does comes back as an event."""
 
-    def __init__(self, course: Course, recorder: Recorder, journal: Journal, lease: Lease, equipment: Equipment) -> None:
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way that could lead to an event."""
+        ...
+
+    def now(self, command: Command) -> tuple[str, str, Event] | None:
+        """The outcome of a command that needs no record before it and no waiting; None for every other."""
+        ...
+
+    def perform(self, cause: str, command: Command) -> None:
+        """Carry out a command whose entry is on record."""
+        ...
+
+    def ended(self, instance: str) -> None:
+        """An instance has ended: its timers are called off."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give up what is under way, and wait until it has ended."""
+        ...
+
+
+C = TypeVar("C", bound=AnyCourse)
+P = TypeVar("P", bound=Performing)
+
+
+class Pump(Generic[C, P]):
+    """Drives one run until it ends, or until only a person can carry it on.
+
+    ``performing`` makes the performer from what hands in an event and what says that a task has ended.
+    """
+
+    def __init__(
+        self,
+        course: C,
+        recorder: Recorder,
+        journal: Journal,
+        lease: Lease,
+        clock: Clock,
+        observers: Observers,
+        performing: Callable[[Deliver, Callable[[], None]], P],
+    ) -> None:
         self.course = course
-        self.observers = equipment.observers
+        self.observers = observers
         self._recorder = recorder
         self._journal = journal
         self._lease = lease
-        self._clock: Clock = equipment.clock
-        self._performer = Performer(course, equipment, self.deliver, self._awake)
+        self._clock = clock
+        self._performer = performing(self.deliver, self._awake)
         self._inbox: deque[tuple[Delivery, int | None]] = deque()
         self._consumed: list[int] = []
         self._effects: list[tuple[str, Command]] = []
@@ -56,7 +94,7 @@ class Pump:
         self.ended = False
 
     @property
-    def performer(self) -> Performer:
+    def performer(self) -> P:
         """What carries out this run's commands."""
         return self._performer
 
@@ -76,16 +114,21 @@ class Pump:
             _, _, delivery = following
             if delivery is not None:
                 self._apply(delivery)
-        if self.course.run.ended:
+        if self.course.main.ended:
             self._end()
 
     def stop(self) -> None:
         """Ask for a graceful stop."""
-        self.deliver("run", "run", StopRequested())
+        self.tell(StopRequested())
 
     def cancel(self) -> None:
         """Ask for an end at once."""
-        self.deliver("run", "run", CancelRequested())
+        self.tell(CancelRequested())
+
+    def tell(self, event: Event) -> None:
+        """Hand in an event for the run itself."""
+        main = self.course.main
+        self.deliver(main.table.name, main.instance, event)
 
     def _awake(self) -> None:
         if self._wake is not None and not self._wake.done():
@@ -119,7 +162,7 @@ class Pump:
             self._consumed.append(posted)
         self._apply(delivery)
         self._follow()
-        if self.course.run.ended and not self.ended:
+        if self.course.main.ended and not self.ended:
             self._end()
         if self.ended or getattr(delivery.event, "durable", True):
             await self._flush()
@@ -134,7 +177,7 @@ class Pump:
                 delivery = Delivery(*outcome, cause=cause)
             if delivery is not None:
                 self._apply(delivery)
-            elif not isinstance(command, FinishRun):
+            else:
                 self._effects.append((cause, command))
 
     def _apply(self, delivery: Delivery) -> None:
@@ -150,24 +193,23 @@ class Pump:
             self._performer.ended(delivery.instance)
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
-            self.deliver("run", "run", EngineFailed(applied.decision.why))
+            self.tell(self.course.defect(applied.decision.why))
 
     def _end(self) -> None:
         """Write the last entry. Everything has settled: the rows that end a run command it."""
         if len(self.course.live) > 0:
             raise InternalError(
                 f"the run ended while {', '.join(self.course.live)} had not",
-                where=f"run {self.course.inputs.run_id}, entry {self._recorder.next_seq}",
+                where=f"run {self._lease.run_id}, entry {self._recorder.next_seq}",
             )
         self.last_at_us = max(self._clock.now_us(), self.last_at_us)
-        self._recorder.add(end_entry(self.course, self._recorder.next_seq, self.last_at_us).encode())
+        self._recorder.add(self.course.end(self._recorder.next_seq, self.last_at_us).encode())
         self.ended = True
 
-    def state(self) -> AgentState:
-        """The run as callers see it now."""
-        course, times = self.course, (self.started_at_us, self.last_at_us)
-        facts, pending = course.run.facts, pending_approvals(course)
-        return course.projection.state(RunState(course.run.state), facts, course.conversation, times, pending)
+    @property
+    def times_us(self) -> tuple[int, int]:
+        """When the run began, and the time of its last entry."""
+        return self.started_at_us, self.last_at_us
 
     # -- the record --------------------------------------------------------------------------------------------------
 
@@ -177,7 +219,7 @@ class Pump:
         if self._seen:
             seen, self._seen = self._seen, []
             for seq, at_us, applied in seen:
-                self.observers.entry(run_event(self.course.inputs.run_id, seq, at_us, applied))
+                self.observers.entry(run_event(self._lease.run_id, seq, at_us, applied))
 
     def _schedule_renewal(self) -> None:
         def due() -> None:

@@ -7,16 +7,34 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
-from statewright.course import Course, end_entry, pending_approvals
+from statewright.course import AnyCourse, Course
 from statewright.inputs import header_references, inputs_from
-from statewright.journal.entry import FORMAT, NO_HASH, TABLES, Delivery, chain, decode, decode_delivery, encode_event_entry
+from statewright.journal.entry import (
+    FORMAT,
+    MACHINES,
+    NO_HASH,
+    TABLES,
+    Delivery,
+    chain,
+    decode,
+    decode_delivery,
+    encode_event_entry,
+)
 from statewright.journal.recorder import Payloads
+from statewright.mixed_course import MixedCourse
+from statewright.mixed_inputs import mixed_inputs_from
+from statewright.mixed_state import MixedState
 from statewright.state import AgentState
-from statewright_states.errors import JournalDamaged, NotAJournal, ReplayDiverged
+from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
+from statewright_states.plan_build.facts import Phase
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.ports import Journal, StoredEntry
-from statewright_states.run.facts import RunState
+from statewright_states.run.table import RUN
+
+C = TypeVar("C", bound=AnyCourse)
+R = TypeVar("R", bound="Reproduced[Any]")
 
 MESSAGE_EVENTS = frozenset(
     (
@@ -34,11 +52,11 @@ MESSAGE_EVENTS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
-    """A run, rebuilt from its journal. ``ended`` tells whether its last entry is on record."""
+class Reproduced(Generic[C]):
+    """A run of any machine, rebuilt from its journal. ``ended`` tells whether its last entry is on record."""
 
     run_id: str
-    course: Course
+    course: C
     head: StoredEntry
     task: str
     """The digest of the prompt, as the header pins it."""
@@ -47,28 +65,96 @@ class Replayed:
     last_at_us: int
     ended: bool
 
+    @property
+    def times_us(self) -> tuple[int, int]:
+        """When the run began, and the time of its last entry."""
+        return self.started_at_us, self.last_at_us
+
+
+class Replayed(Reproduced[Course]):
+    """A run of an agent, rebuilt from its journal."""
+
+    __slots__ = ()
+
     def state(self) -> AgentState:
         """The run as callers see it."""
-        course = self.course
-        times = (self.started_at_us, self.last_at_us)
-        return course.projection.state(
-            RunState(course.run.state), course.run.facts, course.conversation, times, pending_approvals(course)
-        )
+        return self.course.state(self.times_us)
+
+
+class ReplayedMixed(Reproduced[MixedCourse]):
+    """A task that is planned, then built, rebuilt from its own record; ``mixed_state`` reads those of its runs too."""
+
+    __slots__ = ()
 
 
 async def replay(journal: Journal, run_id: str) -> Replayed:
-    """Replay a run. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs."""
-    entries = await journal.entries(run_id)
-    shapes = [_shape(entry) for entry in entries]
-    if not shapes or shapes[0].get("kind") != "header":
-        raise JournalDamaged("the run has no header", where=f"run {run_id}, entry 0", cure="verify the journal", seq=0)
-    header = shapes[0]
-    _same_machines(run_id, header)
+    """Replay a run of an agent. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs.
+
+    Raises CallerError for a task that is planned, then built: that is for ``replay_mixed``.
+    """
+    entries, shapes = await _recorded(journal, run_id, RUN.name)
     payloads = Payloads()
-    inputs = inputs_from(header, await _blobs(journal, header_references(header)))
+    inputs = inputs_from(shapes[0], await _blobs(journal, header_references(shapes[0])))
     for digest, data in (await _blobs(journal, list(_messages(shapes)))).items():
         payloads.load_message(digest, data)
-    walk = _Walk(run_id, Course(inputs, payloads))
+    return _reproduced(Replayed, Course(inputs, payloads), entries, shapes)
+
+
+async def replay_mixed(journal: Journal, run_id: str) -> ReplayedMixed:
+    """Replay the record of a task that is planned, then built; its two runs are replayed alone. Raises as ``replay`` does."""
+    entries, shapes = await _recorded(journal, run_id, PLAN_BUILD.name)
+    inputs = mixed_inputs_from(shapes[0], await _blobs(journal, header_references(shapes[0])))
+    return _reproduced(ReplayedMixed, MixedCourse(inputs, Payloads()), entries, shapes)
+
+
+async def mixed_state(journal: Journal, run_id: str) -> MixedState:
+    """A task that is planned, then built, as callers see it: its record and those of its two runs, replayed."""
+    task = await replay_mixed(journal, run_id)
+    plan, build = [await _state_of(journal, task.course.inputs.child_id(phase)) for phase in Phase]
+    return task.course.state(task.times_us, plan, build)
+
+
+async def machine_of(journal: Journal, run_id: str) -> str:
+    """The machine that the run is: ``run``, or ``plan_build``. Raises RunNotFound, JournalDamaged."""
+    entries = await journal.entries(run_id)
+    return str(_header(run_id, [_shape(entries[0])] if entries else []).get("machine"))
+
+
+async def _state_of(journal: Journal, run_id: str) -> AgentState | None:
+    try:
+        return (await replay(journal, run_id)).state()
+    except RunNotFound:
+        return None
+
+
+Shapes = Sequence[Mapping[str, Any]]
+
+
+async def _recorded(journal: Journal, run_id: str, machine: str) -> tuple[Sequence[StoredEntry], Shapes]:
+    """The entries of a run of this machine, and what they hold."""
+    entries = await journal.entries(run_id)
+    shapes = [_shape(entry) for entry in entries]
+    header = _header(run_id, shapes)
+    _same_machines(run_id, header)
+    if header["machine"] != machine:
+        raise CallerError(
+            f"it is a run of the machine {header['machine']}, and one of {machine} is expected",
+            where=f"run {run_id}",
+            cure="AgentLoop and replay are for run, MixedModeRunner and replay_mixed for plan_build",
+        )
+    return entries, shapes
+
+
+def _header(run_id: str, shapes: Shapes) -> Mapping[str, Any]:
+    if not shapes or shapes[0].get("kind") != "header":
+        raise JournalDamaged("the run has no header", where=f"run {run_id}, entry 0", cure="verify the journal", seq=0)
+    return shapes[0]
+
+
+def _reproduced(kind: type[R], course: AnyCourse, entries: Sequence[StoredEntry], shapes: Shapes) -> R:
+    """Walk through the entries with a fresh course, and compare."""
+    header, run_id = shapes[0], str(shapes[0]["run_id"])
+    walk = _Walk(run_id, course)
     walk.check_hash(entries[0])
     ended = False
     for entry, shape in zip(entries[1:], shapes[1:], strict=True):
@@ -79,13 +165,13 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
             walk.end(entry, shape)
             ended = True
     last_at_us = int(shapes[-1]["at_us"])
-    return Replayed(run_id, walk.course, entries[-1], header["task"], len(entries), int(header["at_us"]), last_at_us, ended)
+    return kind(run_id, course, entries[-1], header["task"], len(entries), int(header["at_us"]), last_at_us, ended)
 
 
 class _Walk:
     """Applies recorded entries one after another and compares."""
 
-    def __init__(self, run_id: str, course: Course) -> None:
+    def __init__(self, run_id: str, course: AnyCourse) -> None:
         self.course = course
         self._run_id = run_id
         self._hash = NO_HASH
@@ -110,7 +196,7 @@ class _Walk:
     def end(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
         while self.course.next_command() is not None:
             pass  # what is left concerns the conversation, or was never performed because the run had ended
-        self._compare(entry, shape, end_entry(self.course, entry.seq, shape["at_us"]).encode())
+        self._compare(entry, shape, self.course.end(entry.seq, shape["at_us"]).encode())
 
     def _expect(self, seq: int, recorded: Delivery) -> None:
         """An event that follows inside the run must be the recorded one; effects are passed over."""
@@ -170,7 +256,14 @@ def _same_machines(run_id: str, header: Mapping[str, Any]) -> None:
             cure=f"use the version that wrote it: {header.get('engine')}",
         )
     pinned: Mapping[str, str] = header["machines"]
-    for name, table in TABLES.items():
+    if header.get("machine") not in MACHINES:
+        raise NotAJournal(
+            f"the run is one of the machine {header.get('machine')!r}; this version knows {', '.join(MACHINES)}",
+            where=f"run {run_id}, entry 0",
+            cure=f"use the version that wrote it: {header.get('engine')}",
+        )
+    for name in MACHINES[header["machine"]]:
+        table = TABLES[name]
         if pinned.get(name) != f"sha256:{table.fingerprint}":
             raise ReplayDiverged(
                 f"the table {name} is not the one that this run is pinned to",
@@ -180,7 +273,7 @@ def _same_machines(run_id: str, header: Mapping[str, Any]) -> None:
             )
 
 
-def _messages(shapes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _messages(shapes: Shapes) -> Iterator[str]:
     """The digests of messages that came from outside."""
     for shape in shapes:
         if shape.get("event") in MESSAGE_EVENTS:

@@ -5,11 +5,13 @@ Handlers are installed only on the main thread, only while a run is watched, and
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -45,6 +47,21 @@ class GracefulShutdown:
         if self._requested:
             listener()
         return lambda: self._listeners.remove(listener)
+
+    @contextmanager
+    def passed_on_to(self, stop: Callable[[], None]) -> Generator[None]:
+        """Watch for signals, and have a request, from whatever thread or handler, call ``stop`` on the running event loop."""
+        loop = asyncio.get_running_loop()
+
+        def pass_on() -> None:
+            loop.call_soon_threadsafe(stop)
+
+        with self:
+            forget = self.listen(pass_on)
+            try:
+                yield
+            finally:
+                forget()
 
     def __enter__(self) -> GracefulShutdown:
         """Install the handlers, unless another run has; does nothing off the main thread."""

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from statewright_states.call.table import CALL
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Ignore, Row
 from statewright_states.run.table import RUN
 from statewright_states.table import Table
@@ -249,6 +250,32 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 13, parsing; self-evaluation: reading the verdict",
         elsewhere="the evaluator, which hands the run completed and confidence",
     ),
+    # -- plan, then build ---------------------------------------------------------------------------------------------
+    "R-PLAN-1": Requirement(
+        "A task may be planned by one run and built by another, each with a record, limits and a policy of its own.",
+        "contract 14, plan and build; core loop: both phases of the mixed mode share a model",
+    ),
+    "R-PLAN-2": Requirement(
+        "A plan that failed leads to no build.",
+        "contract 14, failed plan",
+    ),
+    "R-PLAN-3": Requirement(
+        "A plan that is not success is built on only where that is configured, and only if the model said anything.",
+        "contract 14, a plan that is not success",
+    ),
+    "R-PLAN-4": Requirement(
+        "There is one status at the end, the build's or else the plan's; steps, calls, tokens and cost of both add up.",
+        "contract 14, one status, sums",
+    ),
+    "R-PLAN-5": Requirement(
+        "A task that is taken up again goes on with the run that was commanded: where that has a record, from its end.",
+        "contract 14 with the section on the journal: recovery",
+    ),
+    "R-PLAN-6": Requirement(
+        "The run that plans has read-only tools and is never streamed.",
+        "contract 14, read-only tools, no streaming; core loop: no streaming in the plan phase",
+        elsewhere="MixedModeRunner, which refuses a planner that may do more",
+    ),
     # -- taken up again -----------------------------------------------------------------------------------------------
     "R-REC-1": Requirement(
         "A run whose process died is taken up from its journal, at the same counts, and goes on where it was.",
@@ -264,7 +291,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
     ),
 }
 
-TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL)
+TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD)
 
 
 def requirements_markdown(tables: Sequence[Table[Any]] = TABLES) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from statewright_states.call import table as call
+from statewright_states.plan_build import table as plan_build
 from statewright_states.run import table as run
 from statewright_states.table import Table
 from statewright_states.tool import table as tool
@@ -23,6 +24,7 @@ MACHINES = (
     Machine(run.RUN, run.__doc__ or ""),
     Machine(call.CALL, call.__doc__ or ""),
     Machine(tool.TOOL, tool.__doc__ or ""),
+    Machine(plan_build.PLAN_BUILD, plan_build.__doc__ or ""),
 )
 
 

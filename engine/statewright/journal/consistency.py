@@ -17,6 +17,8 @@ class Consistency:
     """What the entries so far say; each method gives what speaks against the next one, in words."""
 
     def __init__(self) -> None:
+        self._main = ""
+        """The machine that is the run itself, and the name of its instance; empty while there is no sound header."""
         self._machines: frozenset[str] | None = None
         """The machines that the header pins; None while there is no sound header."""
         self._tables: Mapping[str, PinnedTable] = {}
@@ -29,7 +31,7 @@ class Consistency:
 
     def begin(self, header: HeaderShape, tables: Mapping[str, PinnedTable]) -> None:
         """Take in the header, and those of its tables that could be read."""
-        self._machines, self._tables = frozenset(header.machines), tables
+        self._main, self._machines, self._tables = header.machine, frozenset(header.machines), tables
 
     def forget(self) -> None:
         """An entry is lost: any machine may have begun, moved or ended in it."""
@@ -64,7 +66,7 @@ class Consistency:
 
     def _state(self, entry: EventShape) -> Iterator[str]:
         """An instance is where its last entry left it; a new one is in its machine's initial state."""
-        if (entry.machine == "run") != (entry.instance == "run"):
+        if self._main and (entry.machine == self._main) != (entry.instance == self._main):
             yield f"{entry.instance} cannot be an instance of the machine {entry.machine}"
         table, known = self._tables.get(entry.machine), self._states.get(entry.instance)
         if known is None and self._all_known and table is not None:
@@ -82,7 +84,7 @@ class Consistency:
             expected = command_id(entry.seq, index)
             if command.id != expected:
                 yield f"its command {command.command} has the id {command.id} instead of {expected}"
-            if entry.machine == "run" and command.command == "FinishRun":
+            if entry.machine == self._main and command.command == "FinishRun":
                 self._reason = str(command.data.get("reason"))
             self._given.add(expected)
 
@@ -95,7 +97,7 @@ class Consistency:
         for instance, (machine, state) in self._states.items():
             if machine in self._tables and state not in self._tables[machine].final:
                 yield f"the run has ended, but {instance} is in {state}, which is not final"
-        _, state = self._states.get("run", ("run", "no state at all"))
+        _, state = self._states.get(self._main, (self._main, "no state at all"))
         if end.status != state:
             yield f"it says that the run ended as {end.status}, but the run is in {state}"
         if end.stop_reason != self._reason:
@@ -104,5 +106,5 @@ class Consistency:
     @property
     def final_state(self) -> str | None:
         """The run's state, when it is known to be final: then an end must be on record."""
-        table, (_, state) = self._tables.get("run"), self._states.get("run", ("run", ""))
+        table, (_, state) = self._tables.get(self._main), self._states.get(self._main, (self._main, ""))
         return state if table is not None and state in table.final else None

@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from statewright.machine import Decision
 from statewright_states.call.table import CALL
 from statewright_states.errors import JournalDamaged
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Command, Event
 from statewright_states.run.table import RUN
 from statewright_states.table import Ignored, Refused, Table, Taken
@@ -32,7 +33,10 @@ FORMAT = 1
 NO_HASH = "0" * 64
 """The hash before the header."""
 
-TABLES: Mapping[str, Table[Any]] = {table.name: table for table in (RUN, CALL, TOOL)}
+TABLES: Mapping[str, Table[Any]] = {table.name: table for table in (RUN, CALL, TOOL, PLAN_BUILD)}
+
+MACHINES: Mapping[str, tuple[str, ...]] = {RUN.name: (RUN.name, CALL.name, TOOL.name), PLAN_BUILD.name: (PLAN_BUILD.name,)}
+"""For each machine that a run can be, all the machines that such a run is made of. Its instance has its machine's name."""
 
 
 # -- bytes -----------------------------------------------------------------------------------------------------------
@@ -72,13 +76,15 @@ def chain(run_id: str, prev_hash: str, data: bytes) -> str:
 class Header:
     """The first entry (seq 0): what this run is. Names of payloads are digests of stored blobs.
 
-    ``machines`` maps each table to the digest of its full canonical form, which is also its fingerprint.
+    ``machine`` is the one that is the run itself. ``machines`` maps each table to the digest of its full canonical form,
+    which is also its fingerprint.
     """
 
     run_id: str
     at_us: int
     engine: str
     model: str
+    machine: str
     machines: Mapping[str, str]
     config: str
     task: str

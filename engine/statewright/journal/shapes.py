@@ -31,6 +31,7 @@ class HeaderShape(Shape):
     at_us: Count
     engine: str
     model: str
+    machine: str
     machines: dict[str, Digest]
     config: Digest
     task: Digest

@@ -219,8 +219,8 @@ class _Check:
     def _check_header(self, header: HeaderShape, payloads: Mapping[str, bytes]) -> None:
         if header.run_id != self._run_id:
             self.problem(0, f"it is the header of another run, {header.run_id}", header)
-        if "run" not in header.machines:
-            self.problem(0, "it pins no table for the machine run", header)
+        if header.machine not in header.machines:
+            self.problem(0, f"it pins no table for the machine {header.machine}", header)
         tables: dict[str, PinnedTable] = {}
         for name, digest in header.machines.items():
             if digest not in payloads:

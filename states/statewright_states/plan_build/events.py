@@ -1,0 +1,37 @@
+"""Events of the plan_build machine: what can happen to it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from statewright_states.plan_build.facts import ChildEnd, PlanBuildSettings
+from statewright_states.row import Event
+
+
+@dataclass(frozen=True, slots=True)
+class TaskAdmitted(Event):
+    """The task is accepted. ``task`` is the digest of the prompt."""
+
+    settings: PlanBuildSettings
+    task: str
+
+
+@dataclass(frozen=True, slots=True)
+class PlanEnded(Event):
+    """The run that plans has ended."""
+
+    end: ChildEnd
+
+
+@dataclass(frozen=True, slots=True)
+class BuildEnded(Event):
+    """The run that builds has ended."""
+
+    end: ChildEnd
+
+
+@dataclass(frozen=True, slots=True)
+class EngineFailed(Event):
+    """A part of the engine broke while carrying out a command."""
+
+    error: str
