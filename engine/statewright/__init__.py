@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+from statewright.agents import Agent, Agents
 from statewright.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.assemble import connect
 from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, PromptConfig, RetryConfig
@@ -19,6 +20,7 @@ from statewright.loop import AgentLoop
 from statewright.mixed import MixedModeRunner
 from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
+from statewright.profiles import PROFILES, Profile
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
@@ -37,9 +39,12 @@ from statewright_states.run.facts import EvaluationMode, OnLimit
 from statewright_states.vocabulary import Status, StopReason
 
 __all__ = [
+    "PROFILES",
+    "Agent",
     "AgentConfig",
     "AgentLoop",
     "AgentState",
+    "Agents",
     "ApprovalDecision",
     "ApprovalRequest",
     "Approver",
@@ -66,6 +71,7 @@ __all__ = [
     "OnLimit",
     "PendingApproval",
     "Problem",
+    "Profile",
     "PromptConfig",
     "ProviderError",
     "Replayed",

@@ -170,7 +170,10 @@ def load_config(values: Mapping[str, Any]) -> AgentConfig:
 def configuration_error(model: type[BaseModel], error: ValidationError) -> ConfigurationError:
     """The first problem of a pydantic error in our words: which key, what is wrong, what is known."""
     problem = error.errors(include_url=False)[0]
-    path = ".".join(str(part) for part in problem["loc"]) or model.__name__
+    path = ".".join(str(part) for part in problem["loc"])
+    if not path:  # said by a validator of ours about several keys
+        what = problem["msg"].removeprefix("Value error, ")
+        return ConfigurationError(what, where=model.__name__, cure="change one of these keys")
     if problem["type"] == "extra_forbidden":
         known = ", ".join(sorted(_model_at(model, problem["loc"][:-1]).model_fields))
         return ConfigurationError(

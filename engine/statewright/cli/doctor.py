@@ -10,15 +10,19 @@ from contextlib import aclosing
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from typing import Literal
+from pathlib import Path
+from typing import Annotated, Literal
 
+from cyclopts import Parameter
 from rich.text import Text
 
 from statewright import assemble
+from statewright.agents import Agent, Agents
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
-from statewright.cli.output import answers, first_line
+from statewright.cli.options import AGENT, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
+from statewright.cli.output import answers, first_line, printable
 from statewright.journal.verify import verify
+from statewright.profiles import PROFILES
 from statewright_states.errors import JournalUnavailable, StatewrightError
 from statewright_states.messages import Message, StreamChunk
 from statewright_states.ports import Journal, ModelRequest
@@ -39,12 +43,22 @@ class Finding:
     words: str
 
 
-def doctor(*, model: ModelOptions = NO_MODEL, journal: JournalOptions = NO_JOURNAL) -> Exit:
-    """Check this installation: versions, the journal, the terminal; the model and the tools too, where they are named.
+def doctor(
+    *,
+    model: ModelOptions = NO_MODEL,
+    journal: JournalOptions = NO_JOURNAL,
+    config: Annotated[Path | None, Parameter(group=AGENT)] = None,
+) -> Exit:
+    """Check this installation: versions, the journal, the terminal; the model, the tools and the agents, where they are named.
 
     A named model is asked one short question, which may cost a few tokens. Exit code 1 when something is broken.
+
+    Parameters
+    ----------
+    config
+        A TOML file: is it sound, which agents does it define, and which tools may each of them use?
     """
-    findings = [*_installation(), *asyncio.run(_surroundings(model, journal))]
+    findings = [*_installation(), *_agents(config), *asyncio.run(_surroundings(model, journal))]
     console = answers()
     for finding in findings:
         mark, tone = MARKS[finding.verdict]
@@ -79,6 +93,42 @@ def _terminal() -> Finding:
             "terminal", "note", f"{', '.join(piped)} not a terminal: nobody can be asked here unless stdin and stderr are"
         )
     return Finding("terminal", "good", f"{answers().width} columns; approvals can be asked here")
+
+
+def _agents(config: Path | None) -> list[Finding]:
+    if config is None:
+        return [Finding("agents", "good", f"{', '.join(PROFILES)} are built in; --config FILE checks a file of others")]
+    try:
+        agents = Agents.read(config)
+    except StatewrightError as error:
+        return [Finding("agents", "bad", f"{error.what} ({error.where}); {error.cure}")]
+    words = f"{config} defines {', '.join(agents.tables) or 'none'}"
+    built_in = ", ".join(name for name in agents.names if name not in agents.tables)
+    summary = Finding("agents", "good", f"{words}; built in: {built_in}" if built_in else words)
+    return [summary, *(_agent(agents, name) for name in agents.tables)]
+
+
+def _agent(agents: Agents, name: str) -> Finding:
+    """One agent of the file, as it would run."""
+    try:
+        agent = agents.choose(name)
+        return Finding("agent", "good", printable(f"{name}: {' · '.join(_traits(agent))}"))
+    except StatewrightError as error:
+        return Finding("agent", "bad", printable(f"{name}: {error.what} ({error.where})"))
+
+
+def _traits(agent: Agent) -> list[str]:
+    registry = agent.registry()
+    allowed = agent.config_for(registry).allowed_tools
+    usable = [tool for tool in registry.names if allowed is None or tool in allowed]
+    kept_out = [tool for tool in registry.names if tool not in usable]
+    return [
+        f"profile {agent.profile}" if agent.profile else "no profile",
+        f"effects {', '.join(agent.effects) or 'none'}" if agent.effects is not None else "any effect",
+        f"tools {', '.join(usable) or 'none'}" + (f" (kept out: {', '.join(kept_out)})" if kept_out else ""),
+        agent.model or "no model of its own",
+        f"{agent.settings.max_steps} steps",
+    ]
 
 
 async def _surroundings(model: ModelOptions, journal: JournalOptions) -> list[Finding]:

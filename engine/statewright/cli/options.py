@@ -5,16 +5,14 @@ from __future__ import annotations
 import getpass
 import os
 import shlex
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
+from statewright.agents import Agent, Agents, AgentTable, check_table
 from statewright.assemble import connect
-from statewright.config import AgentConfig, load_config
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
 from statewright_states.errors import ConfigurationError, JournalUnavailable
@@ -64,19 +62,26 @@ class ModelOptions:
         return _typed([*given, *(word for tools in self.tools for word in ("--tools", tools))])
 
 
+NO_MODEL = ModelOptions()
+
+
 @Parameter(name="*", group=AGENT)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgentOptions:
     """What the agent is told. The command line wins over the file, the file over the defaults."""
 
+    agent: str | None = None
+    """The agent to run: plan, build, review, resume (built in), or one that the --config file defines."""
     config: Path | None = None
-    """A TOML file with the fields of AgentConfig, such as max_steps = 10 or [retry] max_attempts = 2."""
+    """A TOML file: fields of AgentConfig, such as max_steps = 10, for every agent, and [agents.NAME] tables for each."""
     system: str | None = None
     """The system prompt."""
     confirm: Literal["yolo", "confirm-sensitive", "confirm-all"] | None = None
     """Which tool calls a person has to allow: none, those of sensitive tools (default), or all."""
     self_eval: Literal["off", "basic", "full"] | None = None
     """Judge the answer: not at all (default), once, or with corrections."""
+    dry_run: bool | None = None
+    """Execute no tools; the model is told so."""
     temperature: float | None = None
     max_output_tokens: Annotated[int | None, Parameter(group=LIMITS)] = None
     """Longest reply of the model."""
@@ -89,25 +94,33 @@ class AgentOptions:
     timeout: Annotated[float | None, Parameter(group=LIMITS)] = None
     """Seconds for the whole run (default 600)."""
 
-    def agent_config(self) -> AgentConfig:
-        """The configuration of the three layers. Raises ConfigurationError that names the key."""
-        filed = _read_toml(self.config) if self.config else {}
-        if self.config:
-            _check_file(self.config, filed)
-        given = {
-            "system_prompt": self.system,
-            "confirm_mode": self.confirm,
-            "temperature": self.temperature,
-            "max_output_tokens": self.max_output_tokens,
-            "max_steps": self.max_steps,
-            "step_timeout_s": self.step_timeout,
-            "tool_timeout_s": self.tool_timeout,
-            "run_timeout_s": self.timeout,
-        }
-        layered = filed | {name: value for name, value in given.items() if value is not None}
-        if self.self_eval is not None:
-            layered["evaluation"] = {**filed.get("evaluation", {}), "mode": self.self_eval}
-        return load_config(layered)
+    def resolved(self, model: ModelOptions = NO_MODEL) -> Agent:
+        """The agent of all layers. Raises ConfigurationError that names the key and where it stands."""
+        agents = Agents.read(self.config) if self.config else Agents()
+        given: dict[str, Any] = {}
+        for option, values in self._given(model):
+            set_here = {key: value for key, value in values.items() if value is not None}
+            check_table(set_here, AgentTable, option)
+            given |= set_here
+        return agents.choose(self.agent, given)
+
+    def _given(self, model: ModelOptions) -> list[tuple[str, dict[str, Any]]]:
+        """Each option with the key that it sets; None is not given."""
+        return [
+            ("--model", {"model": model.model}),
+            ("--base-url", {"base_url": model.base_url}),
+            ("--tools", {"tools": model.tools or None}),
+            ("--system", {"system_prompt": self.system}),
+            ("--confirm", {"confirm_mode": self.confirm}),
+            ("--self-eval", {"evaluation": {"mode": self.self_eval} if self.self_eval else None}),
+            ("--dry-run", {"dry_run": self.dry_run}),
+            ("--temperature", {"temperature": self.temperature}),
+            ("--max-output-tokens", {"max_output_tokens": self.max_output_tokens}),
+            ("--max-steps", {"max_steps": self.max_steps}),
+            ("--step-timeout", {"step_timeout_s": self.step_timeout}),
+            ("--tool-timeout", {"tool_timeout_s": self.tool_timeout}),
+            ("--timeout", {"run_timeout_s": self.timeout}),
+        ]
 
 
 @Parameter(name="*", group=JOURNAL)
@@ -148,7 +161,7 @@ class OutputOptions:
 
 DurabilityOption = Annotated[Durability, Parameter(group=JOURNAL)]
 StreamOption = Annotated[bool | None, Parameter(group=OUTPUT, negative="--no-stream")]
-NO_MODEL, NO_AGENT, NO_JOURNAL, NO_OUTPUT = ModelOptions(), AgentOptions(), JournalOptions(), OutputOptions()
+NO_AGENT, NO_JOURNAL, NO_OUTPUT = AgentOptions(), JournalOptions(), OutputOptions()
 
 
 def actor_named(given: str | None) -> str:
@@ -173,24 +186,3 @@ def _make_default_folder() -> None:
             where=str(folder.absolute()),
             cure="work in a folder that you may write, or name a file with --journal",
         ) from error
-
-
-def _read_toml(path: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise ConfigurationError(
-            f"the configuration cannot be read: {error.strerror}", where=str(path), cure="check the path after --config"
-        ) from error
-    except ValueError as error:  # not UTF-8, or not TOML
-        raise ConfigurationError(
-            f"the configuration is not TOML: {error}", where=str(path), cure="mend it; see toml.io for the format"
-        ) from error
-
-
-def _check_file(path: Path, values: Mapping[str, Any]) -> None:
-    """Name the file in what is wrong with it."""
-    try:
-        load_config(values)
-    except ConfigurationError as error:
-        raise ConfigurationError(error.what, where=f"{path}, {error.where}", cure=error.cure) from error

@@ -63,6 +63,8 @@ class Job:
     output: OutputOptions
     again: Again
     actor: str | None
+    agent: str | None = None
+    """The agent's name, to be shown."""
 
 
 ActorOption = Annotated[str | None, Parameter(name="--as", group=AGENT)]
@@ -103,13 +105,17 @@ def run(
         Who decides here about tool calls (default: the login name).
     """
     task = _task(prompt)
-    config, provider, tools = agent.agent_config(), model.provider(), model.registry()
+    chosen = agent.resolved(model)
+    equipment = ModelOptions(model=chosen.model, base_url=chosen.base_url, tools=chosen.tools)
+    tools = equipment.registry()
+    config, provider = chosen.config_for(tools), equipment.provider()
     identity = run_id or assemble.names(assemble.clock()).run_id()
     store = journal.store(durability, create=True)
-    again = Again(journal.again(), model.again())
-    job = Job(identity, provider, tools, config, store, output, again, actor)
+    again = Again(journal.again(), equipment.again())
+    job = Job(identity, provider, tools, config, store, output, again, actor, chosen.name)
     console = remarks()
-    streamed = console.is_terminal and not output.json and not output.quiet if stream is None else stream
+    wished = chosen.stream if stream is None else stream
+    streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
     async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> AgentState:
         return await loop.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session)
@@ -167,7 +173,8 @@ async def _resume(
 
 async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
     """Run or resume, with everything around it."""
-    heading = f"{job.run_id}  {printable(job.provider.model)}  {job.journal.location}"
+    facts = (job.run_id, job.agent and f"agent {job.agent}", job.provider.model, job.journal.location)
+    heading = printable("  ".join(fact for fact in facts if fact))
     screen = Screen(console, Timeline(job.config.retry), heading, quiet=job.output.quiet)
     loop = AgentLoop(
         job.provider,

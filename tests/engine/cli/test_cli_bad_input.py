@@ -38,7 +38,7 @@ CASES = {
     "an unknown key": (("run", "x", *SCRIPTED, "--config", "bad.toml"), ("max_stepz", "bad.toml", "max_steps")),
     "an unknown key inside": (
         ("run", "x", *SCRIPTED, "--config", "deep.toml"),
-        ("'max_attemptz'", "deep.toml, RetryConfig", "max_attempts"),
+        ("'max_attemptz'", "deep.toml, [retry]", "max_attempts"),
     ),
     "no TOML": (("run", "x", *SCRIPTED, "--config", "no.toml"), ("not TOML", "no.toml")),
     "no configuration": (("run", "x", *SCRIPTED, "--config", "none.toml"), ("cannot be read", "none.toml")),
