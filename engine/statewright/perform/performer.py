@@ -20,6 +20,7 @@ from statewright_states.row import Command, Event
 from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline
 from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
+from statewright_states.vocabulary import WithdrawQuestion
 
 Handler = Callable[[str, Any], None]
 
@@ -47,6 +48,7 @@ class Performer:
             StartTool: self.tools.start,
             AbandonTool: self.tools.abandon,
             AskOutcome: self.tools.ask_outcome,
+            WithdrawQuestion: self.tools.withdraw,
             JoinLane: self._join_lane,
             WatchRunDeadline: self._watch_deadline,
             BuildContext: self._build_context,
@@ -56,6 +58,11 @@ class Performer:
     def idle(self) -> bool:
         """Whether nothing is under way that could lead to an event (the run's own deadline aside)."""
         return self._tasks.idle and self.calls.idle
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is to decide about something."""
+        return bool(self.tools.open_questions)
 
     def now(self, command: Command) -> tuple[str, str, Event] | None:
         """The outcome of a command that needs no record before it and no waiting; None for every other.

@@ -44,7 +44,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, OpenCall, RunFacts, Verdict
 from statewright_states.run.questions import verdict
-from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest, WithdrawQuestion
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 
@@ -189,6 +189,10 @@ def ask_outcome(facts: RunFacts, event: ToolOutcomeUnknown) -> Command:
 
 def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[Command, ...]:
     return tuple(AskOutcome(call.request.tool) for call in facts.tools if call.phase is UNKNOWN)
+
+
+def withdraw_question(facts: RunFacts, event: OutcomeStated) -> Command:
+    return WithdrawQuestion(event.tool)
 
 
 def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:
