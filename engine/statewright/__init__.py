@@ -9,7 +9,15 @@ from __future__ import annotations
 
 from statewright.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.assemble import connect
-from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, PromptConfig, RetryConfig
+from statewright.config import (
+    AgentConfig,
+    ApprovalConfig,
+    BudgetConfig,
+    ContextConfig,
+    EvaluationConfig,
+    PromptConfig,
+    RetryConfig,
+)
 from statewright.context import ContextBuilder, ContextManager
 from statewright.evaluate import EvalResult, SelfEvaluator
 from statewright.fork import fork
@@ -21,6 +29,7 @@ from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
+from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement
 from statewright_states.effects import ConfirmMode, ToolEffect
 from statewright_states.errors import (
     CallerError,
@@ -38,8 +47,10 @@ __all__ = [
     "AgentConfig",
     "AgentLoop",
     "AgentState",
+    "ApprovalConfig",
     "ApprovalDecision",
     "ApprovalRequest",
+    "ApprovalRule",
     "Approver",
     "BudgetConfig",
     "CallerError",
@@ -69,6 +80,9 @@ __all__ = [
     "RunEvent",
     "SQLiteJournal",
     "SelfEvaluator",
+    "SignOff",
+    "Standing",
+    "Statement",
     "StatewrightError",
     "Status",
     "StepResult",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from statewright_states.approval import SignOff, Statement
+from statewright_states.approval import UNSIGNED, SignOff, Statement
 from statewright_states.effects import ToolEffect
 
 MEANINGS = tuple(statement.value for statement in Statement)
@@ -27,7 +27,7 @@ class ApprovalRequest:
     effect: ToolEffect
     digest: str
     outcome_lost: bool = False
-    sign_off: SignOff = SignOff()
+    sign_off: SignOff = UNSIGNED
     """What the call's approval takes, and who has reviewed and approved it so far."""
 
 

@@ -102,7 +102,7 @@ class ApprovalConfig(_Configuration):
         return self.required + self.review_required
 
     def check(self, requested_by: str | None) -> None:
-        """Raises ConfigurationError where four eyes are wanted and it is not known whose the first two are, or too few are left."""
+        """Raises ConfigurationError where four eyes are wanted and the requester is not known, or too few besides are left."""
         if not self.four_eyes:
             return
         if not actor_key(requested_by or ""):

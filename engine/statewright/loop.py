@@ -97,8 +97,9 @@ class AgentLoop:
     ) -> AgentState:
         """Run a task to its end, or until only a person can carry it on (``state.waiting``).
 
-        ``history`` holds earlier messages in the chat shape; ``requested_by`` says who asks for the run. Raises CallerError for bad input and JournalError when
-        the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
+        ``history`` holds earlier messages in the chat shape; ``requested_by`` says who asks for the run. Raises
+        CallerError for bad input and JournalError when the run cannot be recorded; a model or a tool that fails is an
+        outcome, not an exception.
         """
         inputs = self._inputs(prompt, history, stream, run_id, session, requested_by)
         return await self._reported(self._start(inputs, on_stream_chunk, None), "run")

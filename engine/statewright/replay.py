@@ -24,6 +24,7 @@ MESSAGE_EVENTS = frozenset(
         "ContextBuilt",
         "ToolAssessed",
         "ApprovalGiven",
+        "NobodyToAsk",
         "ToolReturned",
         "ToolFailed",
         "ToolDeadline",

@@ -100,6 +100,10 @@ class SignOff:
         return max(self.rule.required - len(self.approved_by), 0)
 
 
+UNSIGNED = SignOff()
+"""The sign-off of a call that one person may allow, whoever it is, before anybody has said anything."""
+
+
 def statement_of(approve: bool, meaning: str) -> Statement:
     """What a decision says. Whatever is neither a review nor a clear yes is a no."""
     if meaning == Statement.REVIEWED:

@@ -224,7 +224,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 10, four eyes, the same actor cannot be two",
     ),
     "R-APPR-7": Requirement(
-        "A review is recorded and allows nothing; where one is required, it comes first and from somebody who does not approve.",
+        "A review is recorded and allows nothing; where one is required, it comes first, from somebody who does not approve.",
         "contract 10, reviewed and approved",
     ),
     "R-APPR-8": Requirement(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from statewright_states.effects import ToolEffect
-from statewright_states.row import Command, Event
+from statewright_states.row import Event
 
 
 class Status(StrEnum):
@@ -65,13 +65,6 @@ class Resumed(Event):
     """The run was taken up again from its journal; what was in flight is in flight no longer."""
 
     epoch: int
-
-
-@dataclass(frozen=True, slots=True)
-class WithdrawQuestion(Command):
-    """Stop asking about this call, wherever a person is being asked: somebody has decided."""
-
-    tool: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,10 +17,9 @@ from statewright_states.call.commands import AbortRequest, BackOff, SendRequest,
 from statewright_states.messages import Message
 from statewright_states.ports import Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline
+from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
 from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
-from statewright_states.vocabulary import WithdrawQuestion
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 
 Handler = Callable[[str, Any], None]
 
@@ -49,6 +48,7 @@ class Performer:
             AbandonTool: self.tools.abandon,
             AskOutcome: self.tools.ask_outcome,
             WithdrawQuestion: self.tools.withdraw,
+            WithdrawOutcomeQuestion: self.tools.withdraw,
             JoinLane: self._join_lane,
             WatchRunDeadline: self._watch_deadline,
             BuildContext: self._build_context,

@@ -20,11 +20,11 @@ from statewright.tools.suggestion import closest
 from statewright_states.effects import ToolEffect
 from statewright_states.ports import Timer
 from statewright_states.row import Event
-from statewright_states.run.commands import AskOutcome
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
+from statewright_states.run.commands import AskOutcome, WithdrawOutcomeQuestion
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
-from statewright_states.vocabulary import ToolRequest, WithdrawQuestion
+from statewright_states.vocabulary import ToolRequest
 
 
 class ToolRuns:
@@ -134,7 +134,7 @@ class ToolRuns:
             message = self._course.payloads.put_message(prompts.unasked(config.prompts, request.call_id))
             self._deliver("tool", command.tool, NobodyToAsk(message), cause)
 
-    def withdraw(self, cause: str, command: WithdrawQuestion) -> None:
+    def withdraw(self, cause: str, command: WithdrawQuestion | WithdrawOutcomeQuestion) -> None:
         """Stop asking: somebody has decided."""
         self._close_question(command.tool)
 

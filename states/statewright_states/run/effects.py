@@ -27,6 +27,7 @@ from statewright_states.run.commands import (
     StopCall,
     StopTool,
     WatchRunDeadline,
+    WithdrawOutcomeQuestion,
 )
 from statewright_states.run.events import (
     CallDecided,
@@ -44,7 +45,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, OpenCall, RunFacts, Verdict
 from statewright_states.run.questions import verdict
-from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest, WithdrawQuestion
+from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 
@@ -192,7 +193,7 @@ def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[Command, ...]:
 
 
 def withdraw_question(facts: RunFacts, event: OutcomeStated) -> Command:
-    return WithdrawQuestion(event.tool)
+    return WithdrawOutcomeQuestion(event.tool)
 
 
 def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:

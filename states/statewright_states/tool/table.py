@@ -27,6 +27,7 @@ from statewright_states.tool.commands import (
     ReportOutcomeUnknown,
     ReportSettled,
     StartTool,
+    WithdrawQuestion,
 )
 from statewright_states.tool.events import (
     ApprovalGiven,
@@ -43,7 +44,6 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
-from statewright_states.vocabulary import WithdrawQuestion
 
 # -- questions -------------------------------------------------------------------------------------------------------
 
