@@ -244,9 +244,9 @@ def pending_approvals(course: Course) -> list[PendingApproval]:
         asked = ToolState(subject.state) is ToolState.AWAITING_APPROVAL and subject.facts.approval is Approval.OPEN
         if asked or lost:
             request, arguments = course.projection.arguments_of(tool)
-            pending.append(
-                PendingApproval(tool, request.call_id, request.name, arguments, subject.facts.arguments, outcome_lost=lost)
-            )
+            facts: ToolFacts = subject.facts
+            about = (tool, request.call_id, request.name, arguments, facts.arguments)
+            pending.append(PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off))
     return pending
 
 

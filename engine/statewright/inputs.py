@@ -6,7 +6,7 @@ Replay and resume read these back from the journal, so that a run means the same
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import Any
 
@@ -15,9 +15,11 @@ from statewright.hooks import HookCard
 from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
+from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect, needs_person
 from statewright_states.errors import JournalDamaged
 from statewright_states.messages import Message, ToolCall, ToolSchema
+from statewright_states.run.facts import RunSettings
 from statewright_states.vocabulary import ToolRequest
 
 
@@ -59,6 +61,17 @@ class RunInputs:
     hooks: tuple[HookCard, ...] = ()
     parent: str | None = None
     """The command of another run that began this one: ``RUN/COMMAND``."""
+    requested_by: str | None = None
+    """Who asked for the run, where that is known."""
+
+    @property
+    def rule(self) -> ApprovalRule | None:
+        """What a call's approval takes; None where one person is enough, whoever it is."""
+        return self.config.approval.rule(self.requested_by)
+
+    def run_settings(self) -> RunSettings:
+        """What the run table's questions ask for."""
+        return replace(self.config.run_settings(), approval=self.rule)
 
     def request(self, tool: str, call: ToolCall) -> ToolRequest:
         """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
@@ -87,6 +100,7 @@ class RunInputs:
             stream=self.stream,
             session=self.session,
             parent=self.parent,
+            requested_by=self.requested_by,
         )
 
 
@@ -129,6 +143,7 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
             session=header["session"],
             hooks=tuple(HookCard(**card) for card in hooks),
             parent=header["parent"],
+            requested_by=header["requested_by"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

@@ -9,33 +9,32 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from statewright import assemble, prompts
-from statewright.approvals import MEANINGS, ApprovalDecision, Approver
+from statewright import assemble
+from statewright.approvals import ApprovalDecision, Approver
 from statewright.config import AgentConfig
-from statewright.course import Course, pending_approvals
-from statewright.hooks import OBSERVED, Hook, HookPoint, Hooks, SessionPoint
+from statewright.course import Course
+from statewright.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
+from statewright.hooks import Hook, HookPoint, Hooks, SessionPoint
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
-from statewright.journal.entry import TABLES, decode, encode
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.lanes import Lanes
 from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
 from statewright.perform.performer import Performer
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
 from statewright.pump import Pump
-from statewright.replay import Replayed, replay
+from statewright.replay import replay
+from statewright.resumption import require_guards, wakings
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright_states.approval import SignOff, statement_of
 from statewright_states.effects import ToolEffect
-from statewright_states.errors import CallerError, ConfigurationError, RunExists, RunNotFound, StatewrightError
+from statewright_states.errors import ConfigurationError, RunExists, RunNotFound, StatewrightError
 from statewright_states.messages import Message, StreamChunk
 from statewright_states.ports import Clock, Journal, Lease, Provider
-from statewright_states.row import Event
-from statewright_states.run.events import OutcomeStated, RunAdmitted
-from statewright_states.tool.events import ToolResumed
-from statewright_states.vocabulary import Resumed
+from statewright_states.run.events import RunAdmitted
 
 AgentPump = Pump[Course, Performer]
 ErrorCallback = Callable[[Exception, str], None]
@@ -99,13 +98,16 @@ class AgentLoop:
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
         session: str | None = None,
+        requested_by: str | None = None,
     ) -> AgentState:
         """Run a task to its end, or until only a person can carry it on (``state.waiting``).
 
-        ``history`` holds earlier messages in the chat shape. Raises CallerError for bad input and JournalError when
-        the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
+        ``history`` holds earlier messages in the chat shape; ``requested_by`` says who asks for the run. Raises
+        CallerError for bad input and JournalError when the run cannot be recorded; a model or a tool that fails is an
+        outcome, not an exception.
         """
-        inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session)
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        inputs = self.inputs(prompt, history, stream=stream, **names)
         return await self._reported(self._start(inputs, on_stream_chunk, None), "run")
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
@@ -117,14 +119,21 @@ class AgentLoop:
         return await self._reported(self._take_up(run_id, on_stream_chunk, None), "resume")
 
     async def stream(
-        self, prompt: str, history: History | None = None, *, run_id: str | None = None, session: str | None = None
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
     ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
         """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
 
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session)
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        inputs = self.inputs(prompt, history, stream=True, **names)
         task = asyncio.create_task(self._start(inputs, queue.put_nowait, queue.put_nowait))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -145,6 +154,7 @@ class AgentLoop:
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
         session: str | None = None,
+        requested_by: str | None = None,
     ) -> AgentState:
         """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
 
@@ -156,7 +166,8 @@ class AgentLoop:
             async with self:
                 return await work
 
-        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
         return run_to_its_end(once())
 
     async def decide(
@@ -169,30 +180,31 @@ class AgentLoop:
         meaning: str | None = None,
         comment: str = "",
         ends_run: bool = False,
-    ) -> None:
-        """Decide about a tool call that waits for a person, from any process.
+        digest: str | None = None,
+    ) -> SignOff:
+        """Decide about a tool call that waits for a person, from any process; gives who has signed so far.
 
         ``call_id`` is the model's id of the call, or its name in the journal (``tool-3.1``). The decision is bound to
-        exactly what the call is now. A run that is live in this loop goes on at once; any other takes the decision
-        when it is resumed. Raises CallerError when no such question is open.
+        exactly what the call is now; ``digest`` (the beginning of it) says which call was looked at. A run that is live
+        takes the decision at once here and within a second elsewhere, any other when it is resumed. Raises CallerError
+        when no such question is open, and for a statement that is not counted, which is on record nevertheless.
         """
         decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
-        _check_decision(decision)
+        check_decision(decision)
         live = self._live.get(run_id)
-        course = live.course if live is not None else (await replay(self.journal, run_id)).course
-        pending = next((open_ for open_ in pending_approvals(course) if call_id in (open_.tool, open_.call_id)), None)
-        if pending is None:
-            raise CallerError(
-                f"no question about the call {call_id!r} is open",
-                where=f"run {run_id}",
-                cure="`statewright show` lists the open ones",
-            )
-        posted = {"tool": pending.tool, "digest": pending.digest, "outcome_lost": pending.outcome_lost}
-        shape = posted | {name: getattr(decision, name) for name in decision.__slots__}
         if live is not None:
-            _hand_in(live, shape)
+            course = live.course
         else:
-            await self.journal.post(run_id, encode(shape))
+            course = (await replay(self.journal, run_id)).course
+            foresee(course, await self.journal.posted(run_id))
+        pending = open_question(course, call_id, digest)
+        message = posted_decision(pending, decision, self._clock.now_us())
+        if live is not None:
+            live.deliver(*event_of(course, message))
+        else:
+            await self.journal.post(run_id, message)
+        require_counted(pending, decision)
+        return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
 
     async def stop(self, run_id: str) -> None:
         """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
@@ -263,13 +275,21 @@ class AgentLoop:
         return pump
 
     def inputs(
-        self, prompt: str, history: History | None, *, stream: bool, run_id: str | None, session: str | None
+        self,
+        prompt: str,
+        history: History | None,
+        *,
+        stream: bool,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
     ) -> RunInputs:
         """What a run with these arguments would be given."""
         if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise ConfigurationError(
                 f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
             )
+        self.config.approval.check(requested_by)
         allowed = self.config.allowed_tools
         tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
         return RunInputs(
@@ -282,6 +302,7 @@ class AgentLoop:
             stream=stream,
             session=session,
             hooks=self._hooks.cards,
+            requested_by=requested_by,
         )
 
     async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:
@@ -307,7 +328,7 @@ class AgentLoop:
         pump.started_at_us = pump.last_at_us = at_us
         if self._stopping:
             pump.stop()  # before anything else: no model call is begun after a stop
-        pump.deliver("run", "run", RunAdmitted(inputs.config.run_settings(), header.task))
+        pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
         return await self._drive(pump, lease)
 
     async def _take_up(
@@ -319,30 +340,19 @@ class AgentLoop:
         lease = await self.journal.acquire(run_id)
         try:
             recorded = await replay(self.journal, run_id)
-            self._require_guards(recorded)
+            require_guards(recorded, self._hooks)
             recorder = Recorder(self.journal, run_id, recorded.course.payloads)
             recorder.take_up(recorded.head)
             pump = self._pump_for(recorded.course, recorder, lease, on_chunk, on_entry)
             pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
             pump.take_up()
-            self._wake(pump, recorded, lease.epoch)
-            for message in await self.journal.posted(run_id):
-                _hand_in(pump, decode(message.data), message.id)
+            for address in wakings(recorded, lease.epoch):
+                pump.deliver(*address)
+            await pump.take_posted()
         except BaseException:
             await self.journal.release(lease)
             raise
         return await self._drive(pump, lease)
-
-    def _require_guards(self, recorded: Replayed) -> None:
-        """A guard that a run began with may not be missing when it goes on. Further ones may be there."""
-        given = {(card.point, card.name) for card in self._hooks.cards}
-        for card in recorded.course.inputs.hooks:
-            if HookPoint(card.point) not in OBSERVED and not card.optional and (card.point, card.name) not in given:
-                raise ConfigurationError(
-                    f"the run began with the hook {card.name!r} of {card.point}, which is not given",
-                    where=f"run {recorded.run_id}",
-                    cure="give the loop the hooks that the run began with: AgentLoop(..., hooks=[...])",
-                )
 
     def _pump_for(
         self,
@@ -368,20 +378,6 @@ class AgentLoop:
         performing = partial(Performer, course, equipment)
         return Pump(course, recorder, self.journal, lease, self._clock, equipment.observers, performing)
 
-    def _wake(self, pump: AgentPump, recorded: Replayed, epoch: int) -> None:
-        """Deliver to every instance that has not ended that its process is a new one; the rows say what follows."""
-        course = recorded.course
-        if recorded.entries == 1:
-            pump.deliver("run", "run", RunAdmitted(course.inputs.config.run_settings(), recorded.task))
-            return
-        lost = course.inputs.config.prompts.outcome_unknown
-        for instance, subject in list(course.live.items()):
-            event: Event = Resumed(epoch)
-            if subject.table is TABLES["tool"]:
-                message = prompts.tool_message(subject.facts.call_id, lost)
-                event = ToolResumed(epoch, course.payloads.put_message(message))
-            pump.deliver(subject.table.name, instance, event)
-
     async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
         run_id = lease.run_id
         self._live[run_id] = pump
@@ -399,24 +395,3 @@ class AgentLoop:
             await pump.observers.aclose()
             await self.journal.release(lease)
         return pump.course.state(pump.times_us)
-
-
-def _check_decision(decision: ApprovalDecision) -> None:
-    if not decision.actor.strip():
-        raise CallerError("a decision needs an actor", where="actor", cure="name the person who decides")
-    if decision.meaning not in MEANINGS:
-        raise CallerError(
-            f"a decision cannot mean {decision.meaning!r}", where="meaning", cure=f"use one of: {', '.join(MEANINGS)}"
-        )
-
-
-def _hand_in(pump: AgentPump, shape: Mapping[str, Any], posted: int | None = None) -> None:
-    """Deliver a recorded decision to the machine that waits for it."""
-    decision = ApprovalDecision(shape["approve"], shape["actor"], shape["meaning"], shape["comment"], shape["ends_run"])
-    tool: str = shape["tool"]
-    if shape["outcome_lost"]:
-        stated = OutcomeStated(tool, decision.approve, decision.actor, decision.comment)
-        pump.deliver("run", "run", stated, posted=posted)
-        return
-    given = pump.performer.tools.decided(tool, shape["digest"], decision)
-    pump.deliver("tool", tool, given, posted=posted)

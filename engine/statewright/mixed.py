@@ -25,7 +25,7 @@ from statewright.replay import mixed_state, replay_mixed
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
 from statewright_states.effects import ToolEffect
-from statewright_states.errors import ConfigurationError, JournalError, RunExists, RunNotFound
+from statewright_states.errors import ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
@@ -75,13 +75,14 @@ class MixedModeRunner:
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
+        requested_by: str | None = None,
     ) -> MixedState:
         """Plan and build to the end, or until only a person can carry it on (``state.waiting``).
 
         ``stream`` is for the build. Raises CallerError for bad input and JournalError when something cannot be recorded.
         """
-        build = self.build.inputs(prompt, history, stream=stream, run_id=run_id, session=None)
-        plan = self.plan.inputs(prompt, history, stream=False, run_id=build.run_id, session=None)
+        build = self.build.inputs(prompt, history, stream=stream, run_id=run_id, requested_by=requested_by)
+        plan = self.plan.inputs(prompt, history, stream=False, run_id=build.run_id, requested_by=requested_by)
         inputs = MixedInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
@@ -127,6 +128,7 @@ class MixedModeRunner:
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
+        requested_by: str | None = None,
     ) -> MixedState:
         """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
 
@@ -134,7 +136,8 @@ class MixedModeRunner:
             async with self:
                 return await work
 
-        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id)
+        names: dict[str, str | None] = {"run_id": run_id, "requested_by": requested_by}
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
         return run_to_its_end(once())
 
     async def stop(self, run_id: str) -> None:
@@ -252,6 +255,15 @@ class Children:
     def idle(self) -> bool:
         """Whether no run is going on."""
         return self._tasks.idle
+
+    @property
+    def asking(self) -> bool:
+        """Never: questions to persons belong to the runs."""
+        return False
+
+    def heard(self, message: bytes) -> tuple[str, str, Event]:
+        """Nobody leaves messages for a task: they are left for its runs."""
+        raise InternalError("a message was left for a task of two runs", where="plan_build")
 
     def now(self, command: Command) -> tuple[str, str, Event] | None:
         """Nothing is done before it is on record."""

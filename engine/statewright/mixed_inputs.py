@@ -71,6 +71,7 @@ class MixedInputs:
             hooks=payloads.put(encode(hooks)),
             policy={f"{phase}.confirm_mode": given.config.confirm_mode.value for phase, given in self.phases.items()},
             stream=build.stream,
+            requested_by=build.requested_by,
         )
 
     def admitted(self, task: str) -> TaskAdmitted:
@@ -90,7 +91,17 @@ def mixed_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> 
             stream = bool(header["stream"]) and phase is Phase.BUILD
             settings, model = AgentConfig(**config[phase]), config["models"][phase]
             guards = tuple(HookCard(**card) for card in hooks[phase])
-            phases[phase] = RunInputs(header["run_id"], model, settings, task, history, cards, stream, hooks=guards)
+            phases[phase] = RunInputs(
+                run_id=header["run_id"],
+                model=model,
+                config=settings,
+                task=task,
+                history=history,
+                cards=cards,
+                stream=stream,
+                hooks=guards,
+                requested_by=header["requested_by"],
+            )
         return MixedInputs(header["run_id"], phases, bool(config["accept_partial_plan"]))
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

@@ -98,6 +98,10 @@ class Projection:
         """The tool calls so far, one line each, for a judge."""
         return [f"{result.tool_name}({result.args}): {result.outcome}" for result in self._results.values()]
 
+    def asked_for(self, tool: str) -> bool:
+        """Whether the model asked for this call."""
+        return tool in self._requests
+
     def arguments_of(self, tool: str) -> tuple[ToolRequest, str]:
         """A tool call and its argument text: the model's, or what guards put in its place."""
         return self._requests[tool]

@@ -42,6 +42,7 @@ MESSAGE_EVENTS = frozenset(
         "ContextBuilt",
         "ToolAssessed",
         "ApprovalGiven",
+        "NobodyToAsk",
         "ToolReturned",
         "ToolFailed",
         "ToolDeadline",

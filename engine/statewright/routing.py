@@ -67,6 +67,7 @@ class Router:
         self._conversation = conversation
         self._payloads = payloads
         self._context = ContextManager(inputs.config)
+        self._rule = inputs.rule
 
     def route(self, command: Command) -> tuple[str, str, Event] | None:
         """Where the command goes, or None when it is an effect to be performed."""
@@ -74,7 +75,7 @@ class Router:
             case CallModel():
                 return CALL, command.call, self._call_requested(command)
             case RequestTool():
-                return TOOL, command.request.tool, ToolRequested(command.request, command.released)
+                return TOOL, command.request.tool, ToolRequested(command.request, command.released, self._rule)
             case ReleaseTool():
                 return TOOL, command.tool, ToolReleased()
             case SkipTool():

@@ -215,6 +215,28 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "A question to a person survives the process: it is asked again when the run is taken up.",
         "contract 10, waiting is durable",
     ),
+    "R-APPR-5": Requirement(
+        "A call runs when as many different persons have approved it as are required; one rejection rejects it.",
+        "contract 10, n-of-m",
+    ),
+    "R-APPR-6": Requirement(
+        "Only those who may decide are counted, each of them once, and with four eyes not whoever asked for the run; what is "
+        "not counted is on record with its reason.",
+        "contract 10, four eyes, the same actor cannot be two",
+    ),
+    "R-APPR-7": Requirement(
+        "A review is recorded and allows nothing; where one is required, it comes first, from somebody who does not approve.",
+        "contract 10, reviewed and approved",
+    ),
+    "R-APPR-8": Requirement(
+        "Where nobody can be asked and the run is told not to wait, the call is denied, and the model is told.",
+        "contract 10, no way to ask a person",
+    ),
+    "R-APPR-9": Requirement(
+        "A decision left by another process is taken once, also while the run waits; a message that says nothing is kept and "
+        "stops nothing.",
+        "contract 10, decided from another process",
+    ),
     # -- context ------------------------------------------------------------------------------------------------------
     "R-CTX-1": Requirement(
         "Where there are more exchanges than are kept whole, or more tokens than the window holds, old ones are summarised.",

@@ -27,7 +27,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, Finish
-from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import Purpose, ToolRequest
 
@@ -52,6 +52,7 @@ class What(StrEnum):
 
 TIMERS = (What.RUN_TIMER, What.STEP_TIMER)
 ASKED = (What.PERSON, What.OUTCOME)
+ACTORS = ("ann", "Ann ", "bob", "carl", "dora", "eve")
 FAULTS = (Fault.TRANSIENT, Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED)
 
 
@@ -97,9 +98,9 @@ class Outcomes:
                 late = ToolDeadline("too late")
                 return self.chance.choice((ToolReturned("result", "result"), ToolFailed("error", "error"), late))
             case What.PERSON:
-                return self._decision(pending.arguments)
+                return NobodyToAsk("nobody is there") if self._in(12) else self._decision(pending.arguments)
             case What.OUTCOME:
-                return OutcomeStated(pending.subject, go_on=not self._in(3), actor="somebody", comment="looked")
+                return OutcomeStated(pending.subject, go_on=not self._in(3), actor=self.chance.choice(ACTORS), comment="looked")
             case What.RUN_TIMER:
                 return RunDeadline()
             case What.STEP_TIMER:
@@ -163,7 +164,7 @@ class Outcomes:
         meaning = self.chance.choice(("approved", "approved", "rejected", "rejected", "reviewed"))
         return ApprovalGiven(
             approve=meaning == "approved",
-            actor="somebody",
+            actor=self.chance.choice(ACTORS),
             meaning=meaning,
             comment="",
             arguments=arguments if not self._in(5) else "another version",

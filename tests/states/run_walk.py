@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
 from statewright_states.run.commands import CallModel, CancelTool, FinishRun, SkipTool
@@ -18,6 +19,7 @@ from statewright_states.run.events import (
     ContextFailed,
     EngineFailed,
     LaneGranted,
+    MessageUnreadable,
     OutcomeStated,
     ReplyReceived,
     RunAdmitted,
@@ -57,6 +59,7 @@ def settings(chance: Random) -> RunSettings:
         max_tool_calls=chance.choice((None, None, None, 2)),
         max_total_tokens=chance.choice((None, None, None, 4)),
         max_cost_microusd=chance.choice((None, None, None, 4)),
+        approval=chance.choice((None, ApprovalRule(approvers=("somebody",)))),
     )
 
 
@@ -73,11 +76,17 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
             StartDenied("late", ()),
             OutcomeStated("tool", True, "somebody", ""),
         )
-        return [*from_outside, *late]
+        return [*from_outside, *late, MessageUnreadable("it is not JSON", "raw")]
     if state is S.ACCEPTED:
         return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside]
     nobody_asked = OutcomeStated("another tool", True, "somebody", "")
-    return [*_ordinary(state, facts, chance), *from_outside, Resumed(2), nobody_asked]
+    return [
+        *_ordinary(state, facts, chance),
+        *from_outside,
+        Resumed(2),
+        nobody_asked,
+        MessageUnreadable("it is not JSON", "raw"),
+    ]
 
 
 def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
@@ -126,7 +135,7 @@ def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
             case CallPhase.LAUNCHED:
                 events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size)]
             case CallPhase.UNKNOWN:
-                stated = (OutcomeStated(tool, go_on, "somebody", "") for go_on in (True, False))
+                stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("Somebody", "another"))
                 events += [*stated, ToolSettled(tool, size)]
             case _:
                 pass

@@ -26,6 +26,7 @@ from statewright.cli.options import (
     ModelOptions,
     OutputOptions,
     StreamOption,
+    actor_if_known,
     actor_named,
 )
 from statewright.cli.outcome import Again, print_outcome, remark_outcome
@@ -102,7 +103,7 @@ def run(
     session
         Runs of one session go one after another.
     actor
-        Who decides here about tool calls (default: the login name).
+        Who asks for the run, and decides here about tool calls (default: the login name).
     """
     task = _task(prompt)
     chosen = agent.resolved(model)
@@ -110,6 +111,7 @@ def run(
     tools = equipment.registry()
     config, provider = chosen.config_for(tools), equipment.provider()
     identity = run_id or assemble.names(assemble.clock()).run_id()
+    asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
     again = Again(journal.again(), equipment.again())
     job = Job(identity, provider, tools, config, store, output, again, actor, chosen.name)
@@ -118,7 +120,9 @@ def run(
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
     async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> AgentState:
-        return await loop.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session)
+        return await loop.run(
+            task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session, requested_by=asker
+        )
 
     return asyncio.run(_carry_out(job, console, work))
 

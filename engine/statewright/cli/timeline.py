@@ -18,6 +18,7 @@ from statewright_states.run.events import (
     ContextBuilt,
     ContextFailed,
     EngineFailed,
+    MessageUnreadable,
     OutcomeStated,
     ReplyReceived,
     RunDeadline,
@@ -27,7 +28,15 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Finish
-from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolSkipped, ToolStopped
+from statewright_states.tool.events import (
+    ApprovalGiven,
+    NobodyToAsk,
+    ToolFailed,
+    ToolRequested,
+    ToolResumed,
+    ToolSkipped,
+    ToolStopped,
+)
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
 SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "cancelled", "outcome_unknown"))
@@ -71,7 +80,7 @@ class Timeline:
         if self._first_us is None:
             self._first_us = event.at_us
         self._note(event)
-        words = event.note or self._words(event)
+        words = _of_statement(event) + event.note if event.note else self._words(event)
         return Line((event.at_us - self._first_us) / 1_000_000, event, self._name(event), first_line(words))
 
     # -- what is kept ------------------------------------------------------------------------------------------------
@@ -160,7 +169,7 @@ class Line:
         """Whether somebody who watches wants to see it: results and turns, not the bookkeeping between them."""
         event = self.event
         if not event.row:
-            return event.note.startswith("refused")
+            return event.note.startswith("refused") or isinstance(event.event, ApprovalGiven | MessageUnreadable)
         if event.machine == "run":
             return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
         if event.machine == "call":
@@ -199,6 +208,8 @@ def _of_run(event: RunEvent) -> str:
             return _of_verdict(verdict)
         case OutcomeStated() as stated:
             return f"{stated.actor} says: {'go on' if stated.go_on else 'end the run'}. {stated.comment}"
+        case MessageUnreadable() as unreadable:
+            return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
         case StopRequested():
@@ -228,10 +239,23 @@ def _of_verdict(verdict: VerdictReached) -> str:
     return f"judged {said}, confidence {verdict.confidence:g}" + "".join(f"; {issue}" for issue in verdict.issues)
 
 
+def _of_statement(event: RunEvent) -> str:
+    """What a person said that was not counted, or what is wrong with a message; nothing for any other event."""
+    match event.event:
+        case ApprovalGiven():
+            return f"{_of_tool(event, '')}, "
+        case OutcomeStated() | MessageUnreadable():
+            return f"{_of_run(event)}, "
+        case _:
+            return ""
+
+
 def _of_tool(event: RunEvent, took: str) -> str:
     match event.event:
         case ApprovalGiven() as given:
             return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
+        case NobodyToAsk():
+            return "nobody can be asked"
         case ToolFailed() as failed:
             return f"{took}, {failed.error}"
         case ToolSkipped() as skipped:

@@ -95,6 +95,7 @@ class Header:
     stream: bool = False
     session: str | None = None
     parent: str | None = None
+    requested_by: str | None = None
     format: int = FORMAT
 
     def encode(self) -> bytes:

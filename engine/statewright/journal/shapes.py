@@ -42,6 +42,7 @@ class HeaderShape(Shape):
     stream: bool
     session: str | None
     parent: str | None
+    requested_by: str | None
     format: int
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from statewright.context import ContextBuilder, messages_from, repaired, with_more, with_notice, with_system
 from statewright.course import Course
+from statewright.decisions import event_of
 from statewright.evaluate import SelfEvaluator
 from statewright.hooks import AgentStart, Decided, HookPoint
 from statewright.perform.model_calls import ModelCalls
@@ -19,9 +20,9 @@ from statewright_states.call.commands import AbortRequest, BackOff, SendRequest,
 from statewright_states.messages import Message
 from statewright_states.ports import Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline
+from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
 from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline, StartDenied
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 
 Handler = Callable[[str, Any], None]
 
@@ -49,6 +50,8 @@ class Performer:
             StartTool: self.tools.start,
             AbandonTool: self.tools.abandon,
             AskOutcome: self.tools.ask_outcome,
+            WithdrawQuestion: self.tools.withdraw,
+            WithdrawOutcomeQuestion: self.tools.withdraw,
             JoinLane: self._join_lane,
             WatchRunDeadline: self._watch_deadline,
             BuildContext: self._build_context,
@@ -58,6 +61,15 @@ class Performer:
     def idle(self) -> bool:
         """Whether nothing is under way that could lead to an event (the run's own deadline aside)."""
         return self._tasks.idle and self.calls.idle
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is to decide about something."""
+        return bool(self.tools.open_questions)
+
+    def heard(self, message: bytes) -> tuple[str, str, Event]:
+        """What a message that another process has left means for this run."""
+        return event_of(self._course, message)
 
     def now(self, command: Command) -> tuple[str, str, Event] | None:
         """The outcome of a command that needs no record before it and no waiting; None for every other.

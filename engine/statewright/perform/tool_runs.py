@@ -11,6 +11,7 @@ from typing import Any
 from statewright import prompts
 from statewright.approvals import ApprovalDecision, ApprovalRequest
 from statewright.course import Course
+from statewright.decisions import approval_given, outcome_stated
 from statewright.hooks import Decided, HookPoint, ToolText, ToolUse
 from statewright.inputs import call_digest
 from statewright.journal.entry import decode, encode
@@ -23,10 +24,9 @@ from statewright_states.effects import ToolEffect
 from statewright_states.messages import Message, ToolCall
 from statewright_states.ports import Timer
 from statewright_states.row import Event
-from statewright_states.run.commands import AskOutcome
-from statewright_states.run.events import OutcomeStated
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
-from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.run.commands import AskOutcome, WithdrawOutcomeQuestion
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import ToolRequest
 
@@ -41,6 +41,8 @@ class ToolRuns:
         self._deliver = deliver
         self._deadlines: dict[str, Timer] = {}
         self._parsed: dict[str, dict[str, Any]] = {}
+        self.open_questions: set[str] = set()
+        """The calls about which a person is to decide."""
 
     # -- assessing ---------------------------------------------------------------------------------------------------
 
@@ -149,37 +151,48 @@ class ToolRuns:
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def ask(self, cause: str, command: AskPerson) -> None:
-        """Ask a person about exactly this call; with nobody to ask, the question stays open."""
+        """Ask a person about exactly this call; with nobody to ask, the question stays open, or the call is denied."""
+        self.open_questions.add(command.tool)
         if self._equipment.approver is not None:
-            self._tasks.start(f"asking about {command.tool}", self._asked(cause, command))
+            self._tasks.start(_asking(command.tool), self._asked(cause, command))
+        else:
+            self._nobody_to_ask(cause, command)
 
     async def _asked(self, cause: str, command: AskPerson) -> None:
         decision = await self._decision(command.tool, command.arguments, outcome_lost=False)
-        if decision is not None:
-            self._deliver("tool", command.tool, self.decided(command.tool, command.arguments, decision), cause)
+        if decision is None:
+            self._nobody_to_ask(cause, command)
+            return
+        at_us = self._equipment.clock.now_us()
+        given = approval_given(self._course, command.tool, command.arguments, decision, at_us)
+        self._deliver("tool", command.tool, given, cause)
 
-    def decided(self, tool: str, digest: str, decision: ApprovalDecision) -> ApprovalGiven:
-        """The event of a person's decision."""
-        request, _ = self._course.projection.arguments_of(tool)
-        message = None
-        if not decision.approve:
-            texts = self._course.inputs.config.prompts
-            rejected = prompts.rejected(texts, request.call_id, decision.actor, decision.comment)
-            message = self._course.payloads.put_message(rejected)
-        return ApprovalGiven(
-            decision.approve, decision.actor, decision.meaning, decision.comment, digest, decision.ends_run, message
-        )
+    def _nobody_to_ask(self, cause: str, command: AskPerson) -> None:
+        config = self._course.inputs.config
+        if config.approval.without_a_person == "deny":
+            request, _ = self._course.projection.arguments_of(command.tool)
+            message = self._course.payloads.put_message(prompts.unasked(config.prompts, request.call_id))
+            self._deliver("tool", command.tool, NobodyToAsk(message), cause)
+
+    def withdraw(self, cause: str, command: WithdrawQuestion | WithdrawOutcomeQuestion) -> None:
+        """Stop asking: somebody has decided."""
+        self._close_question(command.tool)
+
+    def _close_question(self, tool: str) -> None:
+        self.open_questions.discard(tool)
+        self._tasks.cancel(_asking(tool))
 
     def ask_outcome(self, cause: str, command: AskOutcome) -> None:
         """Ask a person how to go on after a lost outcome."""
+        self.open_questions.add(command.tool)
         if self._equipment.approver is not None:
-            self._tasks.start(f"asking about {command.tool}", self._outcome_asked(cause, command))
+            self._tasks.start(_asking(command.tool), self._outcome_asked(cause, command))
 
     async def _outcome_asked(self, cause: str, command: AskOutcome) -> None:
         digest = self._course.subjects[command.tool].facts.arguments
         decision = await self._decision(command.tool, digest, outcome_lost=True)
         if decision is not None:
-            stated = OutcomeStated(command.tool, decision.approve, decision.actor, decision.comment)
+            stated = outcome_stated(command.tool, decision, self._equipment.clock.now_us())
             self._deliver("run", "run", stated, cause)
 
     async def _decision(self, tool: str, digest: str, *, outcome_lost: bool) -> ApprovalDecision | None:
@@ -195,6 +208,7 @@ class ToolRuns:
             ToolEffect(request.effect),
             digest,
             outcome_lost,
+            self._course.subjects[tool].facts.sign_off,
         )
         return await approver.ask(question)
 
@@ -272,7 +286,7 @@ class ToolRuns:
 
     def ended(self, tool: str) -> None:
         """The call has settled: nobody is asked about it, and its timer has nothing to say any more."""
-        self._tasks.cancel(f"asking about {tool}")
+        self._close_question(tool)
         self._parsed.pop(tool, None)
         timer = self._deadlines.pop(tool, None)
         if timer is not None:
@@ -282,3 +296,8 @@ class ToolRuns:
         """Call all timers off."""
         for tool in list(self._deadlines):
             self.ended(tool)
+
+
+def _asking(tool: str) -> str:
+    """The name of the task that asks about a call."""
+    return f"asking about {tool}"

@@ -113,6 +113,13 @@ class AskOutcome(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class WithdrawOutcomeQuestion(Command):
+    """Stop asking about a lost outcome, wherever a person is still being asked: somebody has said how to go on."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class SettleUnknown(Command):
     """A person said that the run may go on after a lost outcome: count the call as settled."""
 

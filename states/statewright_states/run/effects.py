@@ -27,6 +27,7 @@ from statewright_states.run.commands import (
     StopCall,
     StopTool,
     WatchRunDeadline,
+    WithdrawOutcomeQuestion,
 )
 from statewright_states.run.events import (
     CallDecided,
@@ -189,6 +190,10 @@ def ask_outcome(facts: RunFacts, event: ToolOutcomeUnknown) -> Command:
 
 def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[Command, ...]:
     return tuple(AskOutcome(call.request.tool) for call in facts.tools if call.phase is UNKNOWN)
+
+
+def withdraw_question(facts: RunFacts, event: OutcomeStated) -> Command:
+    return WithdrawOutcomeQuestion(event.tool)
 
 
 def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:

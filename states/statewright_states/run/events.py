@@ -120,6 +120,15 @@ class OutcomeStated(Event):
     go_on: bool
     actor: str
     comment: str
+    decided_at_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MessageUnreadable(Event):
+    """A message that was left for the run says nothing that it understands. ``raw`` is the digest of the message."""
+
+    problem: str
+    raw: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.vocabulary import Status, StopReason, ToolRequest
 
 
@@ -141,6 +142,8 @@ class RunSettings:
     max_tool_calls: int | None = None
     max_total_tokens: int | None = None
     max_cost_microusd: int | None = None
+    approval: ApprovalRule | None = None
+    """Who may decide; None: anybody."""
 
 
 @dataclass(frozen=True, slots=True)

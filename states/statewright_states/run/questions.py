@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from statewright_states.approval import Standing, Statement
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import Event
 from statewright_states.run.events import (
@@ -189,6 +190,14 @@ def go_on(facts: RunFacts, event: OutcomeStated) -> bool:
 def awaited(facts: RunFacts, event: OutcomeStated) -> bool:
     """Is a person being asked about this very call?"""
     return any(call.phase is CallPhase.UNKNOWN and call.request.tool == event.tool for call in facts.tools)
+
+
+@yes_no
+def may_decide(facts: RunFacts, event: OutcomeStated) -> bool:
+    """Is this person one of those who may decide, and, to let the run go on, not the one who asked for it?"""
+    rule = facts.settings.approval
+    said = Statement.APPROVED if event.go_on else Statement.REJECTED
+    return rule is None or rule.hears(event.actor, said) is Standing.COUNTS
 
 
 # -- evaluation ------------------------------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ from statewright_states.run.effects import (
     stop_tools,
     summarise,
     watch_deadline,
+    withdraw_question,
 )
 from statewright_states.run.events import (
     CallDecided,
@@ -49,6 +50,7 @@ from statewright_states.run.events import (
     ContextFailed,
     EngineFailed,
     LaneGranted,
+    MessageUnreadable,
     OutcomeStated,
     ReplyReceived,
     RunAdmitted,
@@ -78,6 +80,7 @@ from statewright_states.run.questions import (
     kind,
     left,
     may_close,
+    may_decide,
     needs_person,
     nudged,
     pressure,
@@ -225,7 +228,7 @@ RUN: Table[RunFacts] = Table(
             req=("R-REC-3",), why="a call that may not run twice began, and its end was lost: ask a person"),
         Row("RUN-71", S.ACTING,     ToolOutcomeUnknown, S.PARTIAL,      when=(stopping.yes,), do=(cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-REC-3", "R-STOP-1"), why="stopping: the lost outcome is reported, nobody is waited for"),
-        Row("RUN-72", S.ACTING,     OutcomeStated, SAME,                when=(awaited.yes, go_on.yes), do=(settle_unknown,),
+        Row("RUN-72", S.ACTING,     OutcomeStated, SAME,                when=(awaited.yes, go_on.yes), do=(withdraw_question, settle_unknown),
             req=("R-REC-3",), why="a person looked and lets the run go on"),
         Row("RUN-73", S.ACTING,     OutcomeStated, S.PARTIAL,           when=(awaited.yes, go_on.no), do=(cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-REC-3", "R-TRANS-2"), why="a person looked and ends the run"),
@@ -300,6 +303,8 @@ RUN: Table[RunFacts] = Table(
         Ignore("RUN-96", FINAL,    EngineFailed,       req=("R-LATE-1",), why="the run has ended"),
         Ignore("RUN-97", FINAL,    OutcomeStated,      req=("R-LATE-1",), why="the run has ended; the statement came too late"),
         Ignore("RUN-98", LIVE,     OutcomeStated,      when=(awaited.no,), req=("R-LATE-1",), why="nobody is being asked about this call"),
+        Ignore("RUN-100", LIVE,    OutcomeStated,      when=(awaited.yes, may_decide.no), req=("R-APPR-6",), why="not one of those who may say so: on record, and counted for nothing"),
+        Ignore("RUN-101", tuple(S), MessageUnreadable, req=("R-APPR-9",), why="a message that says nothing the run understands decides nothing; it is kept"),
     ),
 )
 # fmt: on

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.row import Event
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import HookDecision, ToolRequest
@@ -11,10 +12,14 @@ from statewright_states.vocabulary import HookDecision, ToolRequest
 
 @dataclass(frozen=True, slots=True)
 class ToolRequested(Event):
-    """The model asked for this call. ``released`` says that it may run as soon as it is found to be in order."""
+    """The model asked for this call. ``released`` says that it may run as soon as it is found to be in order.
+
+    ``rule`` says what its approval takes, should it need one; None: one person, whoever it is.
+    """
 
     request: ToolRequest
     released: bool
+    rule: ApprovalRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +44,11 @@ class ToolReleased(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven(Event):
-    """A person decided. ``arguments`` is the digest of exactly what was shown to that person.
+    """A person made a statement. ``arguments`` is the digest of exactly what was shown to that person.
 
     ``meaning`` is reviewed, approved or rejected; ``ends_run`` says that the rejection is meant to end the run;
-    ``message`` is the digest of the tool message for the model when the call is rejected.
+    ``message`` is the digest of the tool message for the model when the call is rejected; ``decided_at_us`` is when the
+    statement was made, by the clock where it was made (the entry's own time is when the run heard of it).
     """
 
     approve: bool
@@ -52,6 +58,14 @@ class ApprovalGiven(Event):
     arguments: str
     ends_run: bool = False
     message: str | None = None
+    decided_at_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyToAsk(Event):
+    """There is no way to ask a person, and the run was told to deny then. ``message`` is the tool message that says so."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True)

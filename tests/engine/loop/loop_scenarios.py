@@ -13,6 +13,8 @@ from typing import Any
 
 from loop_invariants import Rows, check_run, rows_of, worst_case_requests
 from statewright import AgentConfig, AgentLoop, AgentState, ApprovalDecision, ApprovalRequest, MemoryJournal
+from statewright.decisions import posted_decision
+from statewright.replay import replay
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.errors import RunNotFound
@@ -72,6 +74,14 @@ class Person:
         return ApprovalDecision(
             approve, "ada", "approved" if approve else "rejected", "", ends_run=self.ends_run and not approve
         )
+
+
+async def decisions_cross(journal: Journal, call_id: str, *decisions: tuple[bool, str], run_id: str = RUN_ID) -> None:
+    """Several people decide in the same moment, each in a process of their own: nobody sees what another leaves."""
+    pending = next(open_ for open_ in (await replay(journal, run_id)).state().pending if open_.call_id == call_id)
+    for approve, actor in decisions:
+        decision = ApprovalDecision(approve, actor, "approved" if approve else "rejected")
+        await journal.post(run_id, posted_decision(pending, decision, 0))
 
 
 # -- what happens meanwhile ------------------------------------------------------------------------------------------
@@ -152,6 +162,7 @@ async def playing(
     run_id: str = RUN_ID,
     on_stream_chunk: Callable[..., Any] | None = None,
     session: str | None = None,
+    requested_by: str | None = None,
     **options: Any,
 ) -> Outcome:
     """Run the script (items of a ScriptedProvider) to its end, or until the run waits for a person, and check the record.
@@ -166,7 +177,15 @@ async def playing(
     work = (
         loop.resume(run_id, on_stream_chunk=on_stream_chunk)
         if resume
-        else loop.run(prompt, list(history), stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
+        else loop.run(
+            prompt,
+            list(history),
+            stream=stream,
+            on_stream_chunk=on_stream_chunk,
+            run_id=run_id,
+            session=session,
+            requested_by=requested_by,
+        )
     )
     try:
         state = await work

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,11 +15,12 @@ import pytest
 
 from loop_invariants import ALL_ROWS, Rows
 from loop_journals import DawdlingJournal
-from loop_scenarios import RUN_ID, Happening, Person, asks, call, cancel, judges, playing, says, stop
+from loop_scenarios import RUN_ID, Happening, Person, asks, call, cancel, decisions_cross, judges, playing, says, stop
 from loop_tools import Bench
 from statewright import (
     AgentConfig,
     AgentLoop,
+    ApprovalConfig,
     BudgetConfig,
     ContextConfig,
     EvaluationConfig,
@@ -249,9 +251,9 @@ class Office:
         await asyncio.gather(task, return_exceptions=True)
 
     async def decide(self, *decisions: tuple[str, bool]) -> None:
-        """Several people decide, before the run is taken up."""
+        """Several people decide in the same moment, before the run is taken up."""
         for call_id, approve in decisions:
-            await self.process().decide(RUN_ID, call_id, approve, actor="grace")
+            await decisions_cross(self.journal, call_id, (approve, "grace"))
 
     async def resume(self, at: list[tuple[float, Happening]] | None = None, **options: Any) -> Rows:
         outcome = await playing(
@@ -407,12 +409,82 @@ async def stated_twice_while_a_tool_runs() -> Rows:
 
 
 @told("RUN-98")
-async def stated_when_the_run_has_gone_on() -> Rows:
+async def stated_twice_and_the_run_goes_on() -> Rows:
     place = Office([asks(call("post", seconds=10)), Delay(60), says("done")])
     await place.lost(5)
     await place.resume()
+    await place.decide(("c1", True), ("c1", False))
+    return await place.resume()
+
+
+# -- several people decide -------------------------------------------------------------------------------------------
+
+ANN_BOB_CARL = ApprovalConfig(required=2, approvers=("Ann", "Bob", "Carl"))
+BOB_OR_CARL_FOR_ANN = ApprovalConfig(approvers=("Ann", "Bob", "Carl"), four_eyes=True)
+REVIEWED_FIRST = ApprovalConfig(review_required=True)
+DENYING = AgentConfig(approval=ApprovalConfig(without_a_person="deny"))
+
+
+def says_so(approve: bool, actor: str, meaning: str | None = None) -> Happening:
+    """Somebody decides about the first call; what is not counted is told."""
+
+    async def decide(loop: AgentLoop, run_id: str) -> None:
+        with suppress(errors.CallerError):
+            await loop.decide(run_id, "c1", approve, actor=actor, meaning=meaning)
+
+    return decide
+
+
+def decided(name: str, *rows: str, rule: ApprovalConfig, said: list[Happening], **options: Any) -> None:
+    """A scenario in which people say something about a call, one after another, while it waits."""
+    at = [(float(second), what) for second, what in enumerate(said, 1)]
+    config = AgentConfig(approval=rule)
+    scenario(name, *rows, script=[PAY, says("done")], config=config, at=at, approver=Person(silent=True), **options)
+
+
+decided("two of three approve", "TOOL-27", "TOOL-19", "TOOL-14",
+        rule=ANN_BOB_CARL, said=[says_so(True, "Ann"), says_so(True, "Bob")])  # fmt: skip
+decided("an outsider approves", "TOOL-44", rule=ANN_BOB_CARL, said=[says_so(True, "Eve"), says_so(False, "Ann")])
+decided("four eyes", "TOOL-45", rule=BOB_OR_CARL_FOR_ANN, said=[says_so(True, "ann "), says_so(True, "Bob")],
+        requested_by="Ann")  # fmt: skip
+decided("one person cannot be two", "TOOL-46",
+        rule=ANN_BOB_CARL, said=[says_so(True, "Ann"), says_so(True, "ANN"), says_so(True, "Carl")])  # fmt: skip
+decided("approved unreviewed, and by the reviewer", "TOOL-48", "TOOL-27", "TOOL-47", rule=REVIEWED_FIRST,
+        said=[says_so(True, "Ann"), says_so(True, "Bob", "reviewed"), says_so(True, "Bob"), says_so(True, "Ann")])  # fmt: skip
+scenario("nobody can be asked, and the run is not to wait", "TOOL-40", "TOOL-15", script=[PAY, says("done")], config=DENYING)
+
+
+@told("TOOL-42")
+async def nobody_can_be_asked_about_one_that_is_decided_in_the_same_moment() -> Rows:
+    place = Office([asks(call("pay"), call("pay")), says("done")], DENYING, approver=Person(silent=True))
+    await place.lost(5)
     await place.decide(("c1", True))
-    return await place.resume(approver=Person(after_s=20))
+    return await place.resume(approver=None)
+
+
+@told("TOOL-43")
+async def nobody_can_be_asked_about_a_call_that_has_begun() -> Rows:
+    place = Office([asks(call("pay", seconds=5)), says("done")], DENYING, approver=Person(silent=True))
+    await place.lost(5)
+    await place.decide(("c1", True))
+    return await place.resume(approver=None)
+
+
+@told("RUN-100")
+async def an_outsider_speaks_about_a_lost_outcome() -> Rows:
+    place = Office([TWO, says("done")], AgentConfig(approval=ANN_BOB_CARL))
+    await place.lost(5)
+    await place.resume()
+    await place.decide(("c2", True))
+    return await place.resume()
+
+
+@told("RUN-101")
+async def a_message_that_nobody_understands_is_left() -> Rows:
+    place = Office([PAY])
+    await place.lost(5)
+    await place.journal.post(RUN_ID, b"hello?")
+    return await place.resume()
 
 
 # -- late results ----------------------------------------------------------------------------------------------------
@@ -548,7 +620,7 @@ UNREACHABLE = {
     "TOOL-16": DECIDED_FIRST,
     "TOOL-17": DECIDED_FIRST,
     "TOOL-18": DECIDED_FIRST,
-    "TOOL-27": "a decision always decides",
+    "TOOL-41": DECIDED_FIRST,
 }
 
 
