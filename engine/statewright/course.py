@@ -102,7 +102,7 @@ class Course:
         self.projection.took(taken)
         match event:
             case ContextBuilt():
-                self.conversation.begin(self.payloads.message(digest) for digest in event.messages)
+                self.conversation.begin(map(self.payloads.message, event.messages), event.context_tokens)
             case ReplyReceived():
                 message = self.payloads.message(event.message)
                 cut = event.finish is Finish.LENGTH and not event.calls
@@ -124,16 +124,17 @@ class Course:
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
-    def next_command(self) -> tuple[str, Command, Delivery | None] | None:
+    def next_command(self, recorded: Event | None = None) -> tuple[str, Command, Delivery | None] | None:
         """The next waiting command: (id, command, where it goes); no delivery means it is an effect to be performed.
 
-        Commands that only concern the conversation are carried out on the way.
+        Commands that only concern the conversation are carried out on the way. A replay hands in the event that is
+        recorded next; see ``Router.route``.
         """
         while self._waiting:
             identity, command = self._waiting.popleft()
             if self._converse(command):
                 continue
-            routed = self._router.route(command)
+            routed = self._router.route(command, recorded)
             return identity, command, Delivery(*routed, cause=identity) if routed else None
         return None
 
@@ -147,9 +148,10 @@ class Course:
             case AskToClose():
                 self._say(Message("user", prompts.closing))
             case ReplaceOldExchanges():
-                self.conversation.replace_old(self.payloads.message(command.message), self._context.keep_recent)
+                summary = self.payloads.message(command.message)
+                self.conversation.replace_old(summary, self._context.keep_recent, command.context_tokens)
             case DropOldExchanges():
-                self.conversation.drop_old(self._context.window_tokens)
+                self.conversation.drop_old(command.dropped, command.context_tokens)
             case AskAgain():
                 pass
             case _:

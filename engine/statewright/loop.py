@@ -12,6 +12,7 @@ from statewright import assemble, prompts
 from statewright.approvals import MEANINGS, ApprovalDecision, Approver
 from statewright.config import AgentConfig
 from statewright.course import Course, pending_approvals
+from statewright.estimates import Estimates
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
 from statewright.journal.entry import TABLES, decode, encode
@@ -26,7 +27,7 @@ from statewright.state import AgentState
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright_states.errors import CallerError, ConfigurationError, RunNotFound, StatewrightError
 from statewright_states.messages import Message, StreamChunk
-from statewright_states.ports import Clock, Journal, Lease, Provider
+from statewright_states.ports import Clock, Journal, Lease, Provider, TokenEstimator
 from statewright_states.row import Event
 from statewright_states.run.events import OutcomeStated, RunAdmitted
 from statewright_states.tool.events import ToolResumed
@@ -42,7 +43,8 @@ class AgentLoop:
     """An agent: a model, its tools, its configuration, and the journal that its runs are recorded in.
 
     One loop may run any number of tasks at the same time. Without a journal, runs are recorded in memory.
-    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits.
+    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits;
+    ``token_estimator`` says how long messages are where the provider has not counted them (about 4 characters a token).
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class AgentLoop:
         shutdown: GracefulShutdown | None = None,
         clock: Clock | None = None,
         approver: Approver | None = None,
+        token_estimator: TokenEstimator | None = None,
         on_build_context: BuildContext | None = None,
         on_tool_check: ToolCheck | None = None,
         on_error: ErrorCallback | None = None,
@@ -74,6 +77,7 @@ class AgentLoop:
         self._lanes = Lanes()
         self._execution = ExecutionEngine()
         self._approver = approver
+        self._token_estimator = token_estimator
         self._on_build_context = on_build_context
         self._on_tool_check = on_tool_check
         self._on_error = on_error
@@ -306,6 +310,7 @@ class AgentLoop:
             on_build_context=self._on_build_context,
             on_tool_check=self._on_tool_check,
         )
+        course.conversation.estimates = Estimates(self._token_estimator)
         return Pump(course, recorder, self.journal, lease, equipment)
 
     def _wake(self, pump: Pump, recorded: Replayed, epoch: int) -> None:

@@ -24,7 +24,7 @@ from statewright_states.errors import InternalError
 from statewright_states.ports import Clock, Journal, Lease, Timer
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import FinishRun
-from statewright_states.run.events import EngineFailed
+from statewright_states.run.events import EngineFailed, EstimatorFailed
 from statewright_states.run.facts import RunState
 from statewright_states.table import Refused
 from statewright_states.vocabulary import CancelRequested, StopRequested
@@ -119,6 +119,8 @@ class Pump:
             self._consumed.append(posted)
         self._apply(delivery)
         self._follow()
+        if (failure := self.course.conversation.estimates.take_failure()) is not None:
+            self.deliver("run", "run", EstimatorFailed(failure))
         if self.course.run.ended and not self.ended:
             self._end()
         if self.ended or getattr(delivery.event, "durable", True):

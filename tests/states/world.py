@@ -32,6 +32,7 @@ from statewright_states.run.commands import (
     FinishRun,
     JoinLane,
     Nudge,
+    PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
     RequestTool,
@@ -163,6 +164,8 @@ class World:
                 self._about_a_tool(command)
             case AskOutcome():
                 self.pending.append(Pending(What.OUTCOME, subject=command.tool))
+            case PlanCompaction():
+                self._later(self.run, self.outcomes.plan())
             case SettleUnknown():
                 self._later(self.run, ToolSettled(command.tool, self.outcomes.size()))
             case _ if isinstance(command, ABOUT_THE_TRANSCRIPT):

@@ -117,11 +117,7 @@ class ModelCalls:
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause)
-        if not request.messages:
-            nothing = "there are no old exchanges"
-            event: Event = AttemptFailed(command.send, Fault.REJECTED, "NothingToSummarise", nothing, sent=False)
-        else:
-            event = await self._outcome(command, provider, request, observer)
+        event = await self._outcome(command, provider, request, observer)
         self._deliver("call", command.call, event, cause)
 
     async def _outcome(self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch) -> Event:

@@ -6,9 +6,11 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from statewright.context import ContextBuilder, messages_from, repaired
+from statewright.context import ContextBuilder, messages_from
 from statewright.course import Course
 from statewright.evaluate import SelfEvaluator
+from statewright.history import repaired
+from statewright.journal.entry import encode
 from statewright.perform.model_calls import ModelCalls
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
@@ -144,6 +146,8 @@ class Performer:
         return task if command.attempt == 1 or judgement is None else SelfEvaluator().correction(task, judgement)
 
     def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
+        payloads = self._course.payloads
         sound, mended = repaired(messages)
-        digests = tuple(self._course.payloads.put_message(message) for message in sound)
-        return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(sound), mended)
+        raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
+        digests = tuple(payloads.put_message(message) for message in sound)
+        return ContextBuilt(command.attempt, digests, self._course.conversation.estimates.of(sound), mended, raw)

@@ -57,10 +57,7 @@ class AttemptReplied(Event):
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed(Event):
-    """This attempt failed.
-
-    ``shown`` says whether text of it had reached a user, ``sent`` whether a request was put on the wire at all.
-    """
+    """This attempt failed. ``shown`` says whether text of it had reached a user."""
 
     send: int
     fault: Fault
@@ -69,7 +66,6 @@ class AttemptFailed(Event):
     status_code: int | None = None
     retry_after_s: float | None = None
     shown: bool = False
-    sent: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,9 +111,7 @@ def report_reply(facts: CallFacts, event: AttemptReplied) -> Command:
 
 def report_failure(facts: CallFacts, event: AttemptFailed) -> Command:
     outcome = CallOutcome.OVERFLOW if event.fault is Fault.OVERFLOW else CallOutcome.FAILED
-    return replace(
-        _unanswered(facts, outcome, f"{event.error}: {event.detail}"), attempts=facts.attempts - (0 if event.sent else 1)
-    )
+    return _unanswered(facts, outcome, f"{event.error}: {event.detail}")
 
 
 def report_stopped(facts: CallFacts, event: Event) -> Command:
