@@ -24,6 +24,8 @@ from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFai
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
 
 Handler = Callable[[str, Any], None]
+MAX_MENDED = 100
+"""How much of what was mended an entry says in words; the messages as they came are kept whole."""
 
 
 class Performer:
@@ -150,4 +152,9 @@ class Performer:
         sound, mended = repaired(messages)
         raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
         digests = tuple(payloads.put_message(message) for message in sound)
-        return ContextBuilt(command.attempt, digests, self._course.conversation.estimates.of(sound), mended, raw)
+        return ContextBuilt(command.attempt, digests, self._course.conversation.estimates.of(sound), _first(mended), raw)
+
+
+def _first(mended: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(mended) - MAX_MENDED
+    return mended if more <= 0 else (*mended[:MAX_MENDED], f"and {more} more")
