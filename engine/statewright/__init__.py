@@ -44,6 +44,7 @@ from statewright_states.errors import (
     StatewrightError,
 )
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
+from statewright_states.ports import TokenEstimator
 from statewright_states.run.facts import EvaluationMode, OnLimit
 from statewright_states.vocabulary import Status, StopReason
 
@@ -98,6 +99,7 @@ __all__ = [
     "StepResult",
     "StopReason",
     "StreamChunk",
+    "TokenEstimator",
     "Tool",
     "ToolCall",
     "ToolCallResult",

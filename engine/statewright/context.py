@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from statewright.config import AgentConfig
 from statewright.conversation import Conversation
+from statewright.estimates import CHARS_PER_TOKEN, RuleOfThumb
 from statewright.tools import truncate_result
 from statewright_states.messages import Message
 
@@ -15,6 +16,11 @@ SUMMARY_SYSTEM = (
     "still open. Leave out politeness. At most 200 words."
 )
 SUMMARY_CHARS_PER_MESSAGE = 2_000
+"""What the request for a summary tells of one message, at most."""
+MAX_REQUEST_TOKENS = 80_000
+"""The bound of a request for a summary where there is no window."""
+MIN_REQUEST_CHARS = 200
+MAX_SUMMARY_CHARS = 8_000
 
 
 class ContextBuilder:
@@ -66,33 +72,6 @@ def _message(shape: object) -> Message:
     raise TypeError(f"on_build_context gave a message of type {type(shape).__name__}, a dict is expected")
 
 
-def repaired(messages: Sequence[Message]) -> tuple[list[Message], tuple[str, ...]]:
-    """Messages in which every tool call has its result right behind it, and every result its call.
-
-    A result that is missing is said to be missing, one that nobody asked for is dropped, one that stands elsewhere is
-    put in its place. Gives the messages and what was mended, in words; the same history is mended the same way.
-    """
-    results = {message.tool_call_id: message for message in reversed(messages) if message.role == "tool"}
-    sound: list[Message] = []
-    mended: list[str] = []
-    used: set[str] = set()
-    for message in messages:
-        if message.role == "tool":
-            continue
-        sound.append(message)
-        for call in message.tool_calls:
-            result = results.get(call.id) if call.id not in used else None
-            if result is None:
-                result = Message("tool", "No result of this call is known.", tool_call_id=call.id)
-                mended.append(f"the call {call.id!r} had no result")
-            used.add(call.id)
-            sound.append(result)
-    mended += [f"a result for {lost!r} belonged to no call" for lost in results if lost not in used]
-    if not mended and [message.digest for message in sound] != [message.digest for message in messages]:
-        mended.append("results stood in another order than their calls, or twice")
-    return sound, tuple(mended)
-
-
 class ContextManager:
     """Decides what a summary covers and how it is asked for."""
 
@@ -109,19 +88,60 @@ class ContextManager:
         """Exchanges that are kept whole."""
         return self._config.context.keep_recent_steps
 
+    @property
+    def summary_chars(self) -> int:
+        """The most that a summary may take up: a quarter of the window, so that it leaves room for what it helps."""
+        return min(MAX_SUMMARY_CHARS, self.window_tokens or MAX_SUMMARY_CHARS)
+
     def summary_request(self, conversation: Conversation) -> tuple[Message, ...]:
-        """What to send for a summary of the old exchanges; empty when there are none."""
+        """What to send for a summary of the old exchanges; empty when there are none.
+
+        Long messages are cut, more and more, until the whole is no longer than the window by the rule of thumb.
+        """
         old = conversation.old_messages(self.keep_recent)
         if not old:
             return ()
-        said = "\n\n".join(_told(message) for message in old)
-        return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{said}"))
+        window_tokens = min(MAX_REQUEST_TOKENS, self.window_tokens or MAX_REQUEST_TOKENS)
+        share = SUMMARY_CHARS_PER_MESSAGE
+        while RuleOfThumb().estimate(request := _summary_request(old, share)) > window_tokens and share > 1:
+            share //= 2
+        if RuleOfThumb().estimate(request) > window_tokens:  # too many messages, however short
+            request = _cut(request, window_tokens)
+        return request
 
     def summary_message(self, text: str) -> Message:
         """The message that stands for the old exchanges."""
-        return Message("assistant", f"{self._config.prompts.summary_heading}\n{text}")
+        return Message("assistant", f"{self._config.prompts.summary_heading}\n{truncate_result(text, self.summary_chars)}")
+
+    def unusable(self, message: Message, finish: str, old: Sequence[Message]) -> str | None:
+        """Why a reply to ``summary_request`` cannot stand for the old messages; None when it can.
+
+        One that was cut off by its length serves as far as it goes.
+        """
+        if message.tool_calls:
+            return "the model asked for tools instead of a summary"
+        if finish not in ("stop", "length"):
+            return f"the summary ended with {finish!r}"
+        text = (message.content or "").strip()
+        if not text:
+            return "the summary was empty"
+        if len(self.summary_message(text).encoded) >= sum(len(said.encoded) for said in old):
+            return "the summary was no shorter than what it should stand for"
+        return None
 
 
-def _told(message: Message) -> str:
+def _summary_request(old: Sequence[Message], share: int) -> tuple[Message, ...]:
+    said = "\n\n".join(_told(message, share) for message in old)
+    return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{said}"))
+
+
+def _cut(request: tuple[Message, ...], window_tokens: int) -> tuple[Message, ...]:
+    system, question = request
+    text = question.content or ""
+    room = max(window_tokens * CHARS_PER_TOKEN - len(system.encoded), MIN_REQUEST_CHARS)
+    return (system, Message("user", truncate_result(text, max(room * len(text) // len(question.encoded), MIN_REQUEST_CHARS))))
+
+
+def _told(message: Message, share: int) -> str:
     calls = "".join(f"\n[called {call.name}({call.arguments})]" for call in message.tool_calls)
-    return truncate_result(f"{message.role}: {message.content or ''}{calls}", SUMMARY_CHARS_PER_MESSAGE)
+    return truncate_result(f"{message.role}: {message.content or ''}{calls}", share)

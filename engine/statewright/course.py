@@ -41,6 +41,7 @@ from statewright_states.run.events import (
     ContextBuilt,
     ContextFailed,
     EngineFailed,
+    EstimatorFailed,
     ReplyReceived,
     StartDenied,
     VerdictReached,
@@ -85,8 +86,12 @@ class AnyCourse(Protocol):
         """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
         ...
 
-    def next_command(self) -> Following | None:
-        """The next command that waits."""
+    def next_command(self, recorded: Event | None = None) -> Following | None:
+        """The next command that waits. A replay hands in the event that is recorded next."""
+        ...
+
+    def take_defect(self) -> Event | None:
+        """What went wrong inside since it was last asked, as an event for the run; None where nothing did."""
         ...
 
     def defect(self, error: str) -> Event:
@@ -159,7 +164,7 @@ class Course:
         self.projection.took(taken)
         match event:
             case ContextBuilt():
-                self.conversation.begin(self.payloads.message(digest) for digest in event.messages)
+                self.conversation.begin(map(self.payloads.message, event.messages), event.context_tokens)
             case ReplyReceived():
                 message = self.payloads.message(event.message)
                 cut = event.finish is Finish.LENGTH and not event.calls
@@ -183,13 +188,21 @@ class Course:
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
-    def next_command(self) -> Following | None:
-        """The next command that waits. Those that only concern the conversation or the end are carried out on the way."""
+    def take_defect(self) -> Event | None:
+        """That the caller's estimator failed, if it did."""
+        failure = self.conversation.estimates.take_failure()
+        return EstimatorFailed(failure) if failure is not None else None
+
+    def next_command(self, recorded: Event | None = None) -> Following | None:
+        """The next command that waits. Those that only concern the conversation or the end are carried out on the way.
+
+        A replay hands in the event that is recorded next; see ``Router.route``.
+        """
         while self._waiting:
             identity, command = self._waiting.popleft()
             if self._converse(command):
                 continue
-            routed = self._router.route(command)
+            routed = self._router.route(command, recorded)
             return identity, command, Delivery(*routed, cause=identity) if routed else None
         return None
 
@@ -203,9 +216,10 @@ class Course:
             case AskToClose():
                 self._say(Message("user", prompts.closing))
             case ReplaceOldExchanges():
-                self.conversation.replace_old(self.payloads.message(command.message), self._context.keep_recent)
+                summary = self.payloads.message(command.message)
+                self.conversation.replace_old(summary, self._context.keep_recent, command.context_tokens)
             case DropOldExchanges():
-                self.conversation.drop_old(self._context.window_tokens)
+                self.conversation.drop_old(command.dropped, command.context_tokens)
             case AskAgain() | FinishRun():
                 pass
             case _:

@@ -14,6 +14,7 @@ from statewright.approvals import ApprovalDecision, Approver
 from statewright.config import AgentConfig
 from statewright.course import Course
 from statewright.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
+from statewright.estimates import Estimates
 from statewright.hooks import Hook, HookPoint, Hooks, SessionPoint
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
@@ -33,7 +34,7 @@ from statewright_states.approval import SignOff, statement_of
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import ConfigurationError, RunExists, RunNotFound, StatewrightError
 from statewright_states.messages import Message, StreamChunk
-from statewright_states.ports import Clock, Journal, Lease, Provider
+from statewright_states.ports import Clock, Journal, Lease, Provider, TokenEstimator
 from statewright_states.run.events import RunAdmitted
 
 AgentPump = Pump[Course, Performer]
@@ -46,7 +47,8 @@ class AgentLoop:
     """An agent: a model, its tools, its configuration, and the journal that its runs are recorded in.
 
     One loop may run any number of tasks at the same time. Without a journal, runs are recorded in memory.
-    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits.
+    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits;
+    ``token_estimator`` says how long messages are where the provider has not counted them (about 4 characters a token).
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class AgentLoop:
         hooks: Iterable[Hook] = (),
         clock: Clock | None = None,
         approver: Approver | None = None,
+        token_estimator: TokenEstimator | None = None,
         on_build_context: BuildContext | None = None,
         on_tool_check: ToolCheck | None = None,
         on_error: ErrorCallback | None = None,
@@ -81,6 +84,7 @@ class AgentLoop:
         self._lanes = Lanes()
         self._execution = ExecutionEngine()
         self._approver = approver
+        self._token_estimator = token_estimator
         self._on_build_context = on_build_context
         self._on_tool_check = on_tool_check
         self._on_error = on_error
@@ -375,6 +379,7 @@ class AgentLoop:
             on_build_context=self._on_build_context,
             on_tool_check=self._on_tool_check,
         )
+        course.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, course, equipment)
         return Pump(course, recorder, self.journal, lease, self._clock, equipment.observers, performing)
 

@@ -55,7 +55,11 @@ class MixedCourse:
                 self._error = delivery.event.error
         return Applied(delivery, source, decision, self.main.facts)
 
-    def next_command(self) -> Following | None:
+    def take_defect(self) -> Event | None:
+        """Nothing: all that happens inside is declared."""
+        return None
+
+    def next_command(self, recorded: Event | None = None) -> Following | None:
         """The next command that waits; the one that ends the task is carried out on the way."""
         while self._waiting:
             identity, command = self._waiting.popleft()

@@ -6,12 +6,13 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from statewright.course import AnyCourse, Applied, Course
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
 from statewright.state import AgentState
+from statewright.tools import event_view
 from statewright_states.messages import StreamChunk
 from statewright_states.row import Event
 from statewright_states.run.events import ReplyReceived, SummaryFailed, SummaryReady
@@ -19,6 +20,8 @@ from statewright_states.table import Ignored, Refused, Taken
 from statewright_states.tool.facts import ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 
+SHORT_CHARS = 80
+"""Texts up to this long are shown as they are: digests, names, numbers."""
 DRAIN_S = 5.0
 """How long the end of a run waits for observers that are still busy."""
 
@@ -47,6 +50,7 @@ class RunEvent:
 def run_event(run_id: str, seq: int, at_us: int, applied: Applied) -> RunEvent:
     """The view of an entry."""
     delivery, decision, source = applied.delivery, applied.decision, applied.source.value
+    event = viewed(delivery.event)
     match decision:
         case Taken():
             row, target, note = decision.row.id, decision.to.value, ""
@@ -54,7 +58,28 @@ def run_event(run_id: str, seq: int, at_us: int, applied: Applied) -> RunEvent:
             row, target, note = "", source, f"ignored ({decision.ignore.id}): {decision.ignore.why}"
         case Refused():
             row, target, note = "", source, f"refused: {decision.why}"
-    return RunEvent(run_id, seq, at_us, delivery.machine, delivery.instance, delivery.event, row, source, target, note)
+    return RunEvent(run_id, seq, at_us, delivery.machine, delivery.instance, event, row, source, target, note)
+
+
+def viewed(event: Event) -> Event:
+    """The event with its long texts as people see them: at most 8 000 characters, binary data replaced by its size.
+
+    The record keeps the whole.
+    """
+    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    shown = {name: _shown(value) for name, value in values.items()}
+    changed = {name: value for name, value in shown.items() if value is not values[name]}
+    return replace(event, **changed) if changed else event
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str) and len(value) > SHORT_CHARS:
+        return event_view(value)
+    if isinstance(value, tuple):
+        texts = cast("tuple[object, ...]", value)
+        if any(isinstance(text, str) and len(text) > SHORT_CHARS for text in texts):
+            return tuple(_shown(text) for text in texts)
+    return value
 
 
 EventCallback = Callable[[str, dict[str, Any]], Awaitable[None] | None]

@@ -186,6 +186,8 @@ class Pump(Generic[C, P]):
             self._consumed.append(posted)
         self._apply(delivery)
         self._follow()
+        if (defect := self.course.take_defect()) is not None:
+            self.tell(defect)
         if self.course.main.ended and not self.ended:
             self._end()
         if self.ended or getattr(delivery.event, "durable", True):

@@ -201,7 +201,7 @@ class _Walk:
 
     def _expect(self, seq: int, recorded: Delivery) -> None:
         """An event that follows inside the run must be the recorded one; effects are passed over."""
-        while (following := self.course.next_command()) is not None:
+        while (following := self.course.next_command(recorded.event)) is not None:
             cause, _, expected = following
             if expected is None:
                 if recorded.cause == cause:

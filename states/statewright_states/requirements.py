@@ -254,6 +254,16 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "What is still too long when nothing more may be dropped ends the run failed, as context_full.",
         "contract 12, still over",
     ),
+    "R-CTX-5": Requirement(
+        "A history longer than the window is summarised before the first step, or else its oldest exchanges are dropped; "
+        "system messages, the first user message, the task and the last exchange always stay.",
+        "contract 12, last resort; context levels: sliding window",
+    ),
+    "R-CTX-6": Requirement(
+        "Sizes are the provider's own count where there is one, and an estimate of what came since; a broken estimator is "
+        "replaced, on record.",
+        "contract 12, the estimate; context levels: about four characters per token",
+    ),
     # -- evaluation ---------------------------------------------------------------------------------------------------
     "R-EVAL-1": Requirement(
         "A final answer is judged where evaluation is on; in basic mode one failed judgement ends the run partial.",

@@ -15,6 +15,7 @@ from statewright_states.row import Event
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     LaneGranted,
@@ -111,9 +112,9 @@ class Outcomes:
         replied = report.outcome is CallOutcome.REPLIED
         match report.purpose:
             case Purpose.SUMMARY if replied:
-                return SummaryReady(message="summary", exchanges=1, context_tokens=self.size(), **_used(report))
+                return SummaryReady("summary", 1, self.size(), **_used(report), dropped=self.dropped())
             case Purpose.SUMMARY:
-                return SummaryFailed(error="no summary", exchanges=2, context_tokens=self.size(), attempts=report.attempts)
+                return SummaryFailed("no summary", 2, self.size(), **_used(report), dropped=self.dropped())
             case Purpose.EVALUATION:
                 good = replied and self._in(3)
                 return VerdictReached(
@@ -134,6 +135,14 @@ class Outcomes:
     def size(self) -> int:
         """An estimate of the transcript in tokens: sometimes over the window."""
         return self.chance.choice((1, 2, 2, 3))
+
+    def dropped(self) -> int:
+        """How many messages have to be dropped: mostly none."""
+        return self.chance.choice((0, 0, 2))
+
+    def plan(self) -> CompactionPlanned:
+        """What could be done about messages that are too many or too long."""
+        return CompactionPlanned(self.chance.choice((0, 3, 3)), self.dropped(), 1, self.size(), "before", "after")
 
     def _in(self, cases: int) -> bool:
         return self.chance.randrange(cases) == 0

@@ -9,15 +9,17 @@ from random import Random
 
 from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
-from statewright_states.row import Event
-from statewright_states.run.commands import CallModel, CancelTool, FinishRun, SkipTool
+from statewright_states.row import SAME, Event
+from statewright_states.run.commands import CallModel, CancelTool, FinishRun, PlanCompaction, SkipTool
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     EngineFailed,
+    EstimatorFailed,
     LaneGranted,
     MessageUnreadable,
     OutcomeStated,
@@ -83,6 +85,7 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
     return [
         *_ordinary(state, facts, chance),
         *from_outside,
+        EstimatorFailed("no number"),
         Resumed(2),
         nobody_asked,
         MessageUnreadable("it is not JSON", "raw"),
@@ -100,8 +103,13 @@ def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event
         case S.CLOSING:
             return [_reply(facts, chance), *_no_reply(chance)]
         case S.COMPACTING:
-            size, attempts = chance.randint(1, 3), chance.randint(1, 2)
-            return [SummaryReady("summary", 1, size, attempts, 1, 1), SummaryFailed("error", 2, size, attempts)]
+            size, attempts, dropped = chance.randint(1, 3), chance.randint(1, 2), chance.choice((0, 2))
+            if not facts.in_call:
+                return [CompactionPlanned(old, dropped, 1, size, "before", "after") for old in (0, 3)]
+            return [
+                SummaryReady("summary", 1, size, attempts, 1, 1, dropped),
+                SummaryFailed("error", 2, size, attempts, 1, 1, dropped),
+            ]
         case S.EVALUATING:
             return [_verdict(chance), _verdict(chance), _verdict(chance, reached=False)]
         case _:
@@ -228,7 +236,9 @@ def _nobody_waits_for_nothing(taken: Taken[RunFacts]) -> None:
     if taken.to is S.AWAITING_APPROVAL:
         assert CallPhase.ASKED in phases, f"after {taken.row.id} nobody is asked"
     if taken.to not in RUN.final:
-        assert taken.facts.in_call == (taken.to in ASKING)
+        planning = taken.to is S.COMPACTING and not taken.facts.in_call
+        assert planning or taken.facts.in_call == (taken.to in ASKING)
+        assert not planning or taken.row.to is SAME or isinstance(taken.commands[-1], PlanCompaction), taken.row.id
 
 
 def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:

@@ -32,6 +32,7 @@ from statewright_states.run.commands import (
     FinishRun,
     JoinLane,
     Nudge,
+    PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
     RequestTool,
@@ -166,6 +167,8 @@ class World:
                 self.pending.append(Pending(What.OUTCOME, subject=command.tool))
             case WithdrawOutcomeQuestion():
                 pass  # a person may have answered already: late
+            case PlanCompaction():
+                self._later(self.run, self.outcomes.plan())
             case SettleUnknown():
                 self._later(self.run, ToolSettled(command.tool, self.outcomes.size()))
             case _ if isinstance(command, ABOUT_THE_TRANSCRIPT):

@@ -15,9 +15,11 @@ from statewright_states.call.events import AttemptFailed, AttemptReplied, Backof
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     EngineFailed,
+    EstimatorFailed,
     MessageUnreadable,
     OutcomeStated,
     ReplyReceived,
@@ -195,10 +197,13 @@ class Line:
 def _of_run(event: RunEvent) -> str:
     match event.event:
         case ContextBuilt() as built:
-            return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens"
+            mended = "".join(f"; {what}" for what in built.mended)
+            return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens{mended}"
         case ReplyReceived() as reply:
             return _of_reply(reply)
-        case CallFailed() | ContextFailed() | EngineFailed() | SummaryFailed() as failed:
+        case CompactionPlanned() as planned:
+            return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
+        case CallFailed() | ContextFailed() | EngineFailed() | EstimatorFailed() | SummaryFailed() as failed:
             return failed.error
         case CallTimedOut():
             return "the model did not reply in time"

@@ -18,7 +18,6 @@ from statewright_states.call.facts import CallFacts
 from statewright_states.errors import Fault, ProviderError
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.ports import ModelRequest, Provider, Timer
-from statewright_states.row import Event
 from statewright_states.vocabulary import Purpose
 
 JITTER = 0.25
@@ -123,11 +122,7 @@ class ModelCalls:
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause)
-        if not request.messages:
-            nothing = "there are no old exchanges"
-            event: Event = AttemptFailed(command.send, Fault.REJECTED, "NothingToSummarise", nothing, sent=False)
-        else:
-            event = await self._guarded(command, provider, request, observer)
+        event = await self._guarded(command, provider, request, observer)
         self._deliver("call", command.call, event, cause)
 
     async def _guarded(

@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from statewright.context import ContextBuilder, messages_from, repaired, with_more, with_notice, with_system
+from statewright.context import ContextBuilder, messages_from, with_more, with_notice, with_system
 from statewright.course import Course
 from statewright.decisions import event_of
 from statewright.evaluate import SelfEvaluator
+from statewright.history import repaired
 from statewright.hooks import AgentStart, Decided, HookPoint
+from statewright.journal.entry import encode
 from statewright.perform.model_calls import ModelCalls
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
@@ -25,6 +27,8 @@ from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFai
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 
 Handler = Callable[[str, Any], None]
+MAX_MENDED = 100
+"""How much of what was mended an entry says in words; the messages as they came are kept whole."""
 
 
 class Performer:
@@ -179,9 +183,15 @@ class Performer:
         return task if command.attempt == 1 or judgement is None else SelfEvaluator().correction(task, judgement)
 
     def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
-        config = self._course.inputs.config
+        payloads, config = self._course.payloads, self._course.inputs.config
         if config.dry_run:
             messages = with_notice(messages, config.prompts.dry_run)
         sound, mended = repaired(messages)
-        digests = tuple(self._course.payloads.put_message(message) for message in sound)
-        return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(sound), mended)
+        raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
+        digests = tuple(payloads.put_message(message) for message in sound)
+        return ContextBuilt(command.attempt, digests, self._course.conversation.estimates.of(sound), _first(mended), raw)
+
+
+def _first(mended: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(mended) - MAX_MENDED
+    return mended if more <= 0 else (*mended[:MAX_MENDED], f"and {more} more")

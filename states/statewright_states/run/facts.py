@@ -70,6 +70,19 @@ class CallFault(StrEnum):
     OTHER = "other"
 
 
+class Remedy(StrEnum):
+    """What makes messages fit that are too many or too long."""
+
+    SUMMARY = "summary"
+    """A summary, first of all."""
+    AS_THEY_ARE = "as_they_are"
+    """Nothing has to be done: they were many, and they fit."""
+    DROPPING = "dropping"
+    """No summary can be made: the oldest exchanges go."""
+    NONE = "none"
+    """No summary, and nothing left to drop that would help."""
+
+
 class Verdict(StrEnum):
     """What the judge says of a final answer."""
 

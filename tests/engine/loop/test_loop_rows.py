@@ -46,7 +46,10 @@ BASIC, FULL = EvaluationConfig(mode=EvaluationMode.BASIC), EvaluationConfig(mode
 ONE_STEP, CLOSE = AgentConfig(max_steps=1), AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE)
 ONE_CALL, TWO_CALLS = (AgentConfig(budget=BudgetConfig(max_model_calls=number)) for number in (1, 2))
 SUMMING = ContextConfig(summarize_after_steps=1, keep_recent_steps=1)
+LATE_SUMMING = ContextConfig(summarize_after_steps=5, keep_recent_steps=1)
 SMALL = AgentConfig(context=ContextConfig(max_context_tokens=700, summarize_after_steps=0, keep_recent_steps=1))
+SMALL_KEEPING = AgentConfig(context=ContextConfig(max_context_tokens=850, summarize_after_steps=0, keep_recent_steps=2))
+EARLIER = [{"role": role, "content": f"{role} " * 40} for role in ("user", "assistant") * 3]
 QUICK = RetryConfig(waits_s=(100,), max_wait_s=1)
 ALLOWED = SimpleNamespace(allowed=True, reason="")
 
@@ -77,6 +80,16 @@ def told(*rows: str) -> Callable[[Play], Play]:
     return remember
 
 
+class Constant:
+    """An estimator that always says the same."""
+
+    def __init__(self, tokens: int) -> None:
+        self._tokens = tokens
+
+    def estimate(self, messages: object) -> int:
+        return self._tokens
+
+
 async def _slow_yes(*_: object) -> object:
     await asyncio.sleep(10)
     return ALLOWED
@@ -104,7 +117,15 @@ scenario(
 )
 scenario("no step is allowed", "RUN-04", script=[], config=AgentConfig(max_steps=0))
 scenario("no call is paid for", "RUN-05", script=[], config=AgentConfig(budget=BudgetConfig(max_model_calls=0)))
-scenario("the task is too long", "RUN-06", script=[], config=SMALL, prompt="word " * 1000)
+scenario("the task is too long", "RUN-120", "RUN-124", script=[], config=SMALL, prompt="word " * 1000)
+scenario(
+    "a history is too long", "RUN-120", "RUN-121", "RUN-42",
+    script=[says("summary"), says("a")], config=SMALL, history=EARLIER,
+)  # fmt: skip
+scenario(
+    "a history is too long, and a summary is not paid for", "RUN-122",
+    script=[says("a")], config=SMALL.model_copy(update={"budget": ONE_CALL.budget}), history=EARLIER,
+)  # fmt: skip
 scenario("no context can be built", "RUN-07", script=[], on_build_context=_raise)
 scenario("a good answer is judged", "RUN-09", "RUN-48", script=[says("a"), judges(True)], config=AgentConfig(evaluation=BASIC))
 scenario("a bad answer is judged", "RUN-52", script=[says("a"), judges(False)], config=AgentConfig(evaluation=BASIC))
@@ -138,7 +159,16 @@ scenario(
     script=[LOOK, LOOK, OVERFLOW, says("summary"), says("a")],
     config=AgentConfig(context=ContextConfig(summarize_after_steps=5, keep_recent_steps=1)),
 )  # fmt: skip
-scenario("an overflow is not cured", "RUN-28", script=[OVERFLOW, OVERFLOW])
+scenario(
+    "an overflow is not cured", "RUN-28",
+    script=[LOOK, LOOK, OVERFLOW, says("summary"), OVERFLOW], config=AgentConfig(context=LATE_SUMMING),
+)  # fmt: skip
+scenario("an overflow cannot be cured", "RUN-124", script=[OVERFLOW])
+scenario(
+    "an overflow that an estimator knows nothing of", "RUN-128",
+    script=[LOOK, LOOK, OVERFLOW, says("")], config=AgentConfig(context=LATE_SUMMING), token_estimator=Constant(0),
+)  # fmt: skip
+scenario("an estimator is broken", "RUN-129", script=[says("a")], token_estimator=Constant(-1))
 scenario("a cure is not paid for", "RUN-67", script=[OVERFLOW], config=ONE_CALL)
 scenario("the service is down", "RUN-30", "CALL-04", "CALL-06", "CALL-11", script=[DOWN] * 4)
 scenario("there is no key", "CALL-08", script=[NO_KEY])
@@ -170,16 +200,30 @@ scenario(
 )  # fmt: skip
 scenario("the step limit", "RUN-38", script=[LOOK], config=ONE_STEP)
 scenario("a summary", "RUN-39", "RUN-42", script=[LOOK, LOOK, says("summary"), says("a")], config=AgentConfig(context=SUMMING))
-scenario("a long summary", "RUN-43", script=[LOOK, asks(call("count", n=4000)), says("long " * 500)], config=SMALL)
+scenario("a summary, and still no room", "RUN-43", script=[LOOK, asks(call("count", n=4000)), says("short")], config=SMALL)
+scenario(
+    "a summary, and still too little room", "RUN-126",
+    script=[*[asks(call("count", n=n)) for n in (40, 600, 800)], says("short"), says("a")], config=SMALL_KEEPING,
+)  # fmt: skip
+scenario(
+    "no summary, and too little room", "RUN-127",
+    script=[*[asks(call("count", n=n)) for n in (40, 600, 800)], says(""), says("a")], config=SMALL_KEEPING,
+)  # fmt: skip
 scenario("no summary", "RUN-45", script=[LOOK, LOOK, says(""), says("a")], config=AgentConfig(context=SUMMING))
 scenario("no summary and no room", "RUN-46", script=[LOOK, asks(call("count", n=4000)), says("")], config=SMALL)
 scenario(
     "a summary is the last that is paid for", "RUN-76",
-    script=[LOOK, LOOK, says("summary")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
+    script=[LOOK, LOOK, says("summary", tokens=9)],
+    config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_total_tokens=9)),
+)  # fmt: skip
+scenario(
+    "a summary is not paid for", "RUN-123",
+    script=[LOOK, LOOK, says("a")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
 )  # fmt: skip
 scenario(
     "an attempt at a summary is the last that is paid for", "RUN-77",
-    script=[LOOK, LOOK, says("")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
+    script=[LOOK, LOOK, DOWN, DOWN],
+    config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=4), retry=QUICK),
 )  # fmt: skip
 
 scenario("a guard of the start says no", "RUN-130", script=[], hooks=[hook("before_agent_start")(_no)])
@@ -532,7 +576,8 @@ async def an_earlier_attempt_begins_to_speak() -> Rows:
 
 @told("CALL-93")
 async def an_earlier_call_begins_to_speak() -> Rows:
-    return (await playing(Belated([OVERFLOW, says("done")]))).rows
+    script: list[Item] = [LOOK, LOOK, OVERFLOW, says("summary"), says("done")]
+    return (await playing(Belated(script), Bench().tools, AgentConfig(context=LATE_SUMMING))).rows
 
 
 class Echoing(ScriptedProvider):
@@ -608,6 +653,7 @@ DECIDED_FIRST = "a call that needs a person is released when all are decided, an
 UNREACHABLE = {
     **dict.fromkeys((f"RUN-9{number}" for number in range(8)), ENDED),
     "RUN-131": ENDED,
+    "RUN-125": "a compaction is planned in the moment in which it begins: no stop can come between",
     "RUN-71": "a resumption takes back an earlier stop, and everything that it wakes is delivered before a new one can come",
     "CALL-88": "an attempt has one outcome: one that has failed does not reply",
     "CALL-89": "an attempt has one outcome: one that has failed does not fail again",
