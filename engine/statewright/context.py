@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from statewright.config import AgentConfig
 from statewright.conversation import Conversation
-from statewright.estimates import CHARS_PER_TOKEN, RuleOfThumb
+from statewright.estimates import RuleOfThumb
 from statewright.tools import truncate_result
 from statewright_states.messages import Message
 
@@ -16,11 +16,13 @@ SUMMARY_SYSTEM = (
     "still open. Leave out politeness. At most 200 words."
 )
 SUMMARY_CHARS_PER_MESSAGE = 2_000
-"""What the request for a summary tells of one message, at most."""
+"""What the request for a summary tells of one message, at most; four times as much of what the agent itself said."""
 MAX_REQUEST_TOKENS = 80_000
 """The bound of a request for a summary where there is no window."""
-MIN_REQUEST_CHARS = 200
-MAX_SUMMARY_CHARS = 8_000
+MIN_TOLD_CHARS = 100
+"""Less of a message, or of the whole, tells nothing."""
+MAX_SUMMARY_CHARS = 7_500
+"""A summary stays short enough to be told whole when it is summarised itself."""
 
 
 class ContextBuilder:
@@ -103,10 +105,14 @@ class ContextManager:
             return ()
         window_tokens = min(MAX_REQUEST_TOKENS, self.window_tokens or MAX_REQUEST_TOKENS)
         share = SUMMARY_CHARS_PER_MESSAGE
-        while RuleOfThumb().estimate(request := _summary_request(old, share)) > window_tokens and share > 1:
+        request = _summary_request(told := _told_together(old, share))
+        while RuleOfThumb().estimate(request) > window_tokens and share > MIN_TOLD_CHARS:
             share //= 2
-        if RuleOfThumb().estimate(request) > window_tokens:  # too many messages, however short
-            request = _cut(request, window_tokens)
+            request = _summary_request(told := _told_together(old, share))
+        chars = len(told)
+        while RuleOfThumb().estimate(request) > window_tokens and chars > MIN_TOLD_CHARS:  # too many messages, however short
+            chars = chars * 3 // 4
+            request = _summary_request(truncate_result(told, chars))
         return request
 
     def summary_message(self, text: str) -> Message:
@@ -130,18 +136,15 @@ class ContextManager:
         return None
 
 
-def _summary_request(old: Sequence[Message], share: int) -> tuple[Message, ...]:
-    said = "\n\n".join(_told(message, share) for message in old)
-    return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{said}"))
+def _summary_request(told: str) -> tuple[Message, ...]:
+    return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{told}"))
 
 
-def _cut(request: tuple[Message, ...], window_tokens: int) -> tuple[Message, ...]:
-    system, question = request
-    text = question.content or ""
-    room = max(window_tokens * CHARS_PER_TOKEN - len(system.encoded), MIN_REQUEST_CHARS)
-    return (system, Message("user", truncate_result(text, max(room * len(text) // len(question.encoded), MIN_REQUEST_CHARS))))
+def _told_together(old: Sequence[Message], share: int) -> str:
+    return "\n\n".join(_told(message, share) for message in old)
 
 
 def _told(message: Message, share: int) -> str:
     calls = "".join(f"\n[called {call.name}({call.arguments})]" for call in message.tool_calls)
-    return truncate_result(f"{message.role}: {message.content or ''}{calls}", share)
+    max_chars = 4 * share if message.role == "assistant" else share
+    return truncate_result(f"{message.role}: {message.content or ''}{calls}", max_chars)
