@@ -12,6 +12,7 @@ from statewright.approvals import ApprovalDecision
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, actor_named
 from statewright.cli.output import printable, remarks
+from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
 from statewright.loop import AgentLoop
 from statewright_states.errors import InternalError
@@ -97,7 +98,7 @@ async def _decide(options: JournalOptions, named: str, call: str, decision: Appr
     async with AgentLoop(_NoModel(), journal=options.store()) as loop:
         run_id = await resolve_run(loop.journal, named)
         await loop.decide(
-            run_id,
+            await asking_in(loop.journal, run_id),
             call,
             decision.approve,
             actor=decision.actor,
