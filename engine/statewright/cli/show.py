@@ -21,6 +21,7 @@ from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config import RetryConfig
 from statewright.journal.entry import decode, decode_delivery
+from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
 from statewright_states.errors import JournalDamaged
 from statewright_states.ports import Journal
@@ -133,6 +134,8 @@ def _print_messages(console: Console, state: AnyState) -> None:
 
 def _print_outcome(console: Console, state: AnyState, journal: JournalOptions) -> None:
     console.print(Text.assemble(("path  ", "dim"), " ".join(state.path)))
+    for part in state.runs if isinstance(state, MixedState) else ():
+        console.print(Text.assemble(("look  ", "dim"), f"statewright show {part.run_id}{journal.again()}"))
     console.print(summary(state))
     if state.error:
         console.print(Text("\n".join(f"  {line}" for line in printable(state.error).splitlines()), style="red"))
