@@ -14,9 +14,9 @@ from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.outcome import summary
 from statewright.cli.output import answers, print_json, printable
+from statewright.cli.recorded import AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.journal.verify import Verification, verify
-from statewright.replay import Replayed, replay
 from statewright_states.errors import ConfigurationError
 from statewright_states.ports import Journal
 
@@ -31,10 +31,10 @@ def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
     run
         The run's id, the beginning or the end of it, or `last`.
     """
-    replayed = asyncio.run(_replay(journal.store(), run))
+    entries, state = asyncio.run(_replay(journal.store(), run))
     console = answers()
-    console.print(Text.assemble(("same", "bold green"), f"  {replayed.entries} entries, bit by bit"))
-    console.print(summary(replayed.state()))
+    console.print(Text.assemble(("same", "bold green"), f"  {entries} entries, bit by bit"))
+    console.print(summary(state))
     return Exit.SUCCESS
 
 
@@ -75,9 +75,10 @@ def verify_runs(
     return Exit.SUCCESS if all(verification.ok for verification in verifications) else Exit.VERIFICATION_FAILED
 
 
-async def _replay(journal: Journal, named: str) -> Replayed:
+async def _replay(journal: Journal, named: str) -> tuple[int, AnyState]:
     try:
-        return await replay(journal, await resolve_run(journal, named))
+        recorded = await replayed(journal, await resolve_run(journal, named))
+        return recorded.entries, await state_of(journal, recorded)
     finally:
         await journal.aclose()
 

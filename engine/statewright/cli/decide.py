@@ -12,6 +12,7 @@ from statewright.approvals import ApprovalDecision
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, actor_named
 from statewright.cli.output import printable, remarks
+from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
 from statewright.decisions import progress
 from statewright.loop import AgentLoop
@@ -106,7 +107,7 @@ async def _decide(options: JournalOptions, named: str, call: str, digest: str | 
     async with AgentLoop(_NoModel(), journal=options.store()) as loop:
         run_id = await resolve_run(loop.journal, named)
         sign_off = await loop.decide(
-            run_id,
+            await asking_in(loop.journal, run_id),
             call,
             decision.approve,
             actor=decision.actor,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
-from statewright.state import AgentState
+from statewright.cli.recorded import AnyState
 from statewright_states.errors import (
     CallerError,
     Fenced,
@@ -57,7 +57,7 @@ OF_ERROR: Mapping[type[StatewrightError], Exit] = {
 """The first class that an error belongs to decides."""
 
 
-def exit_of(state: AgentState) -> Exit:
+def exit_of(state: AnyState) -> Exit:
     """The exit code of a run as it stands."""
     return Exit.WAITING if state.waiting else OF_STATUS[state.status]
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import getpass
 import os
 import shlex
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from statewright.agents import Agent, Agents, AgentTable, check_table
+from statewright.agents import Agent, Agents, AgentTable, check_table, merged
 from statewright.assemble import connect
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
+from statewright.workspace import workspace_tools
 from statewright_states.errors import ConfigurationError, JournalUnavailable
 from statewright_states.ports import Provider
 
 DEFAULT_JOURNAL = ".statewright/runs.db"
 MODEL_VARIABLE = "STATEWRIGHT_MODEL"
+PLANNER, BUILDER = "plan", "build"
 
 MODEL = Group("Model and tools", sort_key=1)
 AGENT = Group("Agent", sort_key=2)
@@ -40,6 +43,8 @@ class ModelOptions:
     """The server's address, such as http://127.0.0.1:8080/v1."""
     tools: tuple[str, ...] = ()
     """Tools to load: module:attribute or path/to/file.py:attribute. May be given several times."""
+    workspace: Path | None = None
+    """A folder to work in: its file tree is in the system prompt, and tools read, search and change its files."""
 
     def provider(self, recorded: str | None = None) -> Provider:
         """The model asked for, else the one that the run began with, else the environment's."""
@@ -52,14 +57,24 @@ class ModelOptions:
             )
         return connect(model, base_url=self.base_url)
 
-    def registry(self) -> ToolRegistry:
-        """The tools asked for."""
-        return ToolRegistry([tool for specification in self.tools for tool in load_tools(specification)])
+    @property
+    def layer(self) -> dict[str, Any]:
+        """What these options say of an agent, as the highest layer."""
+        given = {"model": self.model, "base_url": self.base_url, "tools": self.tools or None}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def registry(self, hidden: Iterable[Path] = ()) -> ToolRegistry:
+        """The tools asked for; ``hidden`` files are out of reach of those of the workspace."""
+        registry = ToolRegistry([tool for specification in self.tools for tool in load_tools(specification)])
+        for tool in workspace_tools(self.workspace, hidden=hidden) if self.workspace else ():
+            registry.add(tool)
+        return registry
 
     def again(self) -> str:
         """These options as somebody would type them for the same run; the run itself remembers its model."""
         given = ["--base-url", self.base_url] if self.base_url else []
-        return _typed([*given, *(word for tools in self.tools for word in ("--tools", tools))])
+        given += [word for tools in self.tools for word in ("--tools", tools)]
+        return _typed([*given, *(("--workspace", str(self.workspace)) if self.workspace else ())])
 
 
 NO_MODEL = ModelOptions()
@@ -67,13 +82,36 @@ NO_MODEL = ModelOptions()
 
 @Parameter(name="*", group=AGENT)
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AgentOptions:
-    """What the agent is told. The command line wins over the file, the file over the defaults."""
+class NamedAgent:
+    """An agent by its name."""
 
     agent: str | None = None
-    """The agent to run: plan, build, review, resume (built in), or one that the --config file defines."""
+    """An agent: plan, build, review, resume (built in), or one that the --config file defines."""
     config: Path | None = None
     """A TOML file: fields of AgentConfig, such as max_steps = 10, for every agent, and [agents.NAME] tables for each."""
+
+    @property
+    def named(self) -> str | None:
+        """The name of the agent that does the work; None for one without a name."""
+        return self.agent
+
+    def agents(self) -> Agents:
+        """The agents that there are. Raises ConfigurationError for a file that is wrong."""
+        return Agents.read(self.config) if self.config else Agents()
+
+    def again(self) -> str:
+        """What names the agent's model and tools again; the run itself remembers what the agent was told."""
+        named = ["--agent", self.named] if self.named else []
+        return _typed(["--config", str(self.config), *named]) if self.config else ""
+
+
+@Parameter(name="*", group=AGENT)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentOptions(NamedAgent):
+    """What the agent is told. The command line wins over the file, the file over the defaults."""
+
+    mode: Literal["plan", "build", "mixed"] | None = None
+    """plan: the agent plan, alone. build: the agent build, or the --agent. mixed: plan first, then build."""
     system: str | None = None
     """The system prompt."""
     confirm: Literal["yolo", "confirm-sensitive", "confirm-all"] | None = None
@@ -94,22 +132,38 @@ class AgentOptions:
     timeout: Annotated[float | None, Parameter(group=LIMITS)] = None
     """Seconds for the whole run (default 600)."""
 
-    def resolved(self, model: ModelOptions = NO_MODEL) -> Agent:
-        """The agent of all layers. Raises ConfigurationError that names the key and where it stands."""
-        agents = Agents.read(self.config) if self.config else Agents()
-        given: dict[str, Any] = {}
-        for option, values in self._given(model):
-            set_here = {key: value for key, value in values.items() if value is not None}
-            check_table(set_here, AgentTable, option)
-            given |= set_here
-        return agents.choose(self.agent, given)
+    @property
+    def named(self) -> str | None:
+        """The name of the agent that does the work. Raises ConfigurationError where two are meant."""
+        if self.mode == PLANNER and self.agent not in (None, PLANNER):
+            raise ConfigurationError(
+                "the agent of this mode is plan, and another one is named",
+                where=f"--mode plan --agent {self.agent}",
+                cure=f"leave one of them out, or write --mode mixed --agent {self.agent}: plan, then the other one builds",
+            )
+        return self.agent or (BUILDER if self.mode == "mixed" else self.mode)
 
-    def _given(self, model: ModelOptions) -> list[tuple[str, dict[str, Any]]]:
+    def resolved(self, model: ModelOptions = NO_MODEL) -> Agent:
+        """The agent that does the work. Raises ConfigurationError that names the key and where it stands."""
+        return self.agents().choose(self.named, self._line(model))
+
+    def planner(self, model: ModelOptions = NO_MODEL) -> Agent:
+        """The agent that plans for the other one. It keeps its own prompt, and is not judged: a plan is no finished task."""
+        line = {key: value for key, value in self._line(model).items() if key != "system_prompt"}
+        return self.agents().choose(PLANNER, merged(line, {"evaluation": {"mode": "off"}}))
+
+    def _line(self, model: ModelOptions) -> dict[str, Any]:
+        """The layer of the command line."""
+        line = model.layer
+        for option, values in self._given():
+            given = {key: value for key, value in values.items() if value is not None}
+            check_table(given, AgentTable, option)
+            line |= given
+        return line
+
+    def _given(self) -> list[tuple[str, dict[str, Any]]]:
         """Each option with the key that it sets; None is not given."""
         return [
-            ("--model", {"model": model.model}),
-            ("--base-url", {"base_url": model.base_url}),
-            ("--tools", {"tools": model.tools or None}),
             ("--system", {"system_prompt": self.system}),
             ("--confirm", {"confirm_mode": self.confirm}),
             ("--self-eval", {"evaluation": {"mode": self.self_eval} if self.self_eval else None}),
@@ -143,6 +197,11 @@ class JournalOptions:
             )
         return SQLiteJournal(self.journal or DEFAULT_JOURNAL, durability=durability)
 
+    @property
+    def hidden(self) -> tuple[Path, ...]:
+        """What no agent may reach: its own record."""
+        return (Path(self.journal or DEFAULT_JOURNAL).absolute(),)
+
     def again(self) -> str:
         """This option as somebody would type it again."""
         return _typed(["--journal", str(self.journal)] if self.journal else [])
@@ -161,7 +220,7 @@ class OutputOptions:
 
 DurabilityOption = Annotated[Durability, Parameter(group=JOURNAL)]
 StreamOption = Annotated[bool | None, Parameter(group=OUTPUT, negative="--no-stream")]
-NO_AGENT, NO_JOURNAL, NO_OUTPUT = AgentOptions(), JournalOptions(), OutputOptions()
+NO_NAME, NO_AGENT, NO_JOURNAL, NO_OUTPUT = NamedAgent(), AgentOptions(), JournalOptions(), OutputOptions()
 
 
 def actor_named(given: str | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
@@ -19,11 +19,14 @@ from statewright.cli.options import (
     NO_AGENT,
     NO_JOURNAL,
     NO_MODEL,
+    NO_NAME,
     NO_OUTPUT,
+    PLANNER,
     AgentOptions,
     DurabilityOption,
     JournalOptions,
     ModelOptions,
+    NamedAgent,
     OutputOptions,
     StreamOption,
     actor_if_known,
@@ -31,41 +34,38 @@ from statewright.cli.options import (
 )
 from statewright.cli.outcome import Again, print_outcome, remark_outcome
 from statewright.cli.output import printable, remarks, stdout_kept_for_the_answer
+from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of, whole_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.screen import Screen
 from statewright.cli.terminal import TerminalApprover, somebody_is_there
 from statewright.cli.timeline import Timeline
-from statewright.config import AgentConfig
+from statewright.cli.workers import Worker, sharing, worker, worker_again
+from statewright.config import RetryConfig
 from statewright.journal import SQLiteJournal
 from statewright.loop import AgentLoop
+from statewright.mixed import MixedModeRunner
 from statewright.observers import ChunkCallback
-from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
-from statewright.state import AgentState
-from statewright.tools import ToolRegistry
 from statewright_states.errors import ConfigurationError
-from statewright_states.ports import Provider
+from statewright_states.plan_build.facts import Phase
 
 FROM_STDIN = "/dev/stdin"
 """What ``-`` stands for (``main`` replaces it: the option parser takes a lone hyphen for an option)."""
 
-Work = Callable[[AgentLoop, ChunkCallback], Awaitable[AgentState]]
+Runner = AgentLoop | MixedModeRunner
+Work = Callable[[Runner, ChunkCallback], Awaitable[AnyState]]
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Everything that a run from the command line is made of."""
+    """Everything that a run from the command line is made of. Where an agent plans first, there are two workers."""
 
     run_id: str
-    provider: Provider
-    tools: ToolRegistry
-    config: AgentConfig
+    workers: Mapping[Phase, Worker]
     journal: SQLiteJournal
     output: OutputOptions
     again: Again
     actor: str | None
-    agent: str | None = None
-    """The agent's name, to be shown."""
 
 
 ActorOption = Annotated[str | None, Parameter(name="--as", group=AGENT)]
@@ -107,20 +107,23 @@ def run(
     """
     task = _task(prompt)
     chosen = agent.resolved(model)
-    equipment = ModelOptions(model=chosen.model, base_url=chosen.base_url, tools=chosen.tools)
-    tools = equipment.registry()
-    config, provider = chosen.config_for(tools), equipment.provider()
+    workers = {Phase.BUILD: worker(chosen, model, journal.hidden)}
+    if agent.mode == "mixed":
+        _refuse_session(session)
+        workers[Phase.PLAN] = worker(agent.planner(model), model, journal.hidden)
     identity = run_id or assemble.names(assemble.clock()).run_id()
     asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
-    again = Again(journal.again(), equipment.again())
-    job = Job(identity, provider, tools, config, store, output, again, actor, chosen.name)
+    again = Again(journal.again(), agent.again() + model.again())
+    job = Job(identity, workers, store, output, again, actor)
     console = remarks()
     wished = chosen.stream if stream is None else stream
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
-    async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> AgentState:
-        return await loop.run(
+    async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
+        if isinstance(runner, MixedModeRunner):
+            return await runner.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, requested_by=asker)
+        return await runner.run(
             task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session, requested_by=asker
         )
 
@@ -132,6 +135,7 @@ def resume(
     /,
     *,
     model: ModelOptions = NO_MODEL,
+    agent: NamedAgent = NO_NAME,
     journal: JournalOptions = NO_JOURNAL,
     durability: DurabilityOption = "full",
     output: OutputOptions = NO_OUTPUT,
@@ -139,8 +143,9 @@ def resume(
 ) -> Exit:
     """Go on with a run that was interrupted, killed or waits; one that has ended is shown as it ended.
 
-    Task and configuration are the recorded ones. A model request that was under way is sent again; a tool that may run
-    twice runs again; about any other a person is asked. Nothing runs twice silently.
+    Task and configuration are the recorded ones; an agent gives its tools and its model's address and nothing else. A model
+    request that was under way is sent again; a tool that may run twice runs again; about any other a person is asked. Nothing
+    runs twice silently.
 
     Parameters
     ----------
@@ -152,50 +157,71 @@ def resume(
         Who decides here about tool calls (default: the login name).
     """
     store = journal.store(durability)
-    return asyncio.run(_resume(run, model, store, output, Again(journal.again(), model.again()), actor))
+    chosen = agent.agents().choose(agent.named, model.layer)
+    planner = agent.agents().choose(PLANNER, model.layer)
+    again = Again(journal.again(), agent.again() + model.again())
 
+    async def go_on() -> Exit:
+        async with aclosing(store):
+            identity = await whole_of(store, await resolve_run(store, run))
+            console = remarks()
+            recorded = await replayed(store, identity)
+            if recorded.ended:
+                return _finish(console, await state_of(store, recorded), output, again)
+            workers = {
+                phase: worker_again(inputs, planner if phase is Phase.PLAN else chosen, model, journal.hidden)
+                for phase, inputs in inputs_by_phase(recorded).items()
+            }
+            job = Job(identity, workers, store, output, again, actor)
 
-async def _resume(
-    named: str, model: ModelOptions, store: SQLiteJournal, output: OutputOptions, again: Again, actor: str | None
-) -> Exit:
-    async with aclosing(store):
-        identity = await resolve_run(store, named)
-        recorded = await replay(store, identity)
-        console = remarks()
-        if recorded.ended:
-            return _finish(console, recorded.state(), output, again)
-        inputs = recorded.course.inputs
-        tools = model.registry()
-        _require_tools(recorded, tools)
-        job = Job(identity, model.provider(inputs.model), tools, inputs.config, store, output, again, actor)
+            async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
+                return await runner.resume(identity, on_stream_chunk=on_chunk)
 
-        async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> AgentState:
-            return await loop.resume(identity, on_stream_chunk=on_chunk)
+            return await _carry_out(job, console, work)
 
-        return await _carry_out(job, console, work)
+    return asyncio.run(go_on())
 
 
 async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
     """Run or resume, with everything around it."""
-    facts = (job.run_id, job.agent and f"agent {job.agent}", job.provider.model, job.journal.location)
-    heading = printable("  ".join(fact for fact in facts if fact))
-    screen = Screen(console, Timeline(job.config.retry), heading, quiet=job.output.quiet)
-    loop = AgentLoop(
-        job.provider,
-        job.tools,
-        job.config,
-        journal=job.journal,
-        shutdown=GracefulShutdown(screen.stopping),
-        approver=TerminalApprover(actor_named(job.actor), screen) if somebody_is_there() else None,
-        on_event=screen.event,
-    )
-    async with loop:
+    screen = Screen(console, quiet=job.output.quiet)
+    async with _runner(job, sharing(job.workers), screen) as runner:
         with stdout_kept_for_the_answer(), screen:
-            state = await work(loop, screen.chunk)
+            state = await work(runner, screen.chunk)
     return _finish(console, state, job.output, job.again)
 
 
-def _finish(console: Console, state: AgentState, output: OutputOptions, again: Again) -> Exit:
+def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner:
+    shutdown = GracefulShutdown(screen.stopping)
+    approver = TerminalApprover(actor_named(job.actor), screen) if somebody_is_there() else None
+
+    def loop(phase: Phase) -> AgentLoop:
+        worker = workers[phase]
+        run_id = f"{job.run_id}.{phase}" if Phase.PLAN in workers else job.run_id
+        return AgentLoop(
+            worker.provider,
+            worker.tools,
+            worker.config,
+            journal=job.journal,
+            shutdown=shutdown,
+            approver=approver,
+            on_event=screen.watching(Timeline(worker.config.retry), _heading(run_id, worker, job.journal)),
+        )
+
+    if Phase.PLAN not in workers:
+        return loop(Phase.BUILD)
+    watching = screen.watching(Timeline(RetryConfig()), _heading(job.run_id, None, job.journal))
+    return MixedModeRunner(loop(Phase.BUILD), loop(Phase.PLAN), on_event=watching)
+
+
+def _heading(run_id: str, worker: Worker | None, journal: SQLiteJournal) -> str:
+    facts = [run_id, "plan, then build"]
+    if worker is not None:
+        facts = [run_id, f"agent {worker.name}" if worker.name else "", worker.provider.model]
+    return printable("  ".join(fact for fact in (*facts, journal.location) if fact))
+
+
+def _finish(console: Console, state: AnyState, output: OutputOptions, again: Again) -> Exit:
     if console.is_terminal and not output.quiet:
         console.print()
     if print_outcome(state, as_json=output.json) and console.is_terminal and not output.quiet:
@@ -221,12 +247,10 @@ def _task(prompt: str | None) -> str:
     return task
 
 
-def _require_tools(recorded: Replayed, tools: ToolRegistry) -> None:
-    """The model was told of these tools: without them, its calls would fail as unknown."""
-    missing = [name for name in recorded.course.inputs.cards if name not in tools]
-    if missing:
+def _refuse_session(session: str | None) -> None:
+    if session is not None:
         raise ConfigurationError(
-            f"the run began with tools that are not given: {', '.join(missing)}",
-            where=f"run {recorded.run_id}",
-            cure="name what holds them: --tools module:attribute",
+            "a task that is planned, then built, is no part of a session",
+            where="--mode mixed --session",
+            cure="leave one of them out",
         )

@@ -15,9 +15,9 @@ from statewright import assemble
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, first_line, print_json, remarks
+from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
-from statewright.replay import replay
 from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.ports import Journal
 from statewright_states.vocabulary import Status
@@ -46,8 +46,10 @@ async def resolve_run(journal: Journal, named: str) -> str:
     if named in known:
         return named
     if named == LAST and known:
-        return known[-1]
+        return await whole_of(journal, known[-1])
     fitting = [run_id for run_id in known if run_id.startswith(named) or run_id.endswith(named)]
+    if len(fitting) > 1:  # a task and the runs that it is made of fit together
+        fitting = list(dict.fromkeys([await whole_of(journal, run_id) for run_id in fitting]))
     if len(fitting) == 1 and named:
         return fitting[0]
     if fitting:
@@ -105,7 +107,7 @@ async def _line(journal: Journal, run_id: str) -> RunLine:
         task = str(decode(await journal.blob(header["task"]) or b'""'))
         if end["kind"] == "end":
             return RunLine(run_id, end["status"], end["stop_reason"], end["steps"], header["at_us"], task)
-        state = (await replay(journal, run_id)).state()
+        state = await state_of(journal, await replayed(journal, run_id))
     except (StatewrightError, ValueError, LookupError, TypeError):
         return RunLine(run_id, "damaged", None, 0, 0, "verify it")
     status = "waiting" if state.waiting else state.status.value

@@ -21,6 +21,8 @@ from rich.text import Text
 
 from statewright.cli.output import STDERR, printable
 from statewright.cli.timeline import Timeline, counted, live_event, seconds
+from statewright.config import RetryConfig
+from statewright.observers import EventCallback, RunEvent
 from statewright_states.messages import StreamChunk
 from statewright_states.run.events import ReplyReceived
 
@@ -31,15 +33,11 @@ STOPPING = "stopping after what is under way; Ctrl-C again ends at once"
 
 
 class Screen:
-    """Shows a run while it goes on. ``console`` writes to stderr; ``quiet`` shows nothing.
+    """Shows a run while it goes on, and the runs that it is made of. ``console`` writes to stderr; ``quiet`` shows nothing."""
 
-    ``heading`` is printed when the first entry is on record, so that a run that cannot begin shows its error alone.
-    """
-
-    def __init__(self, console: Console, timeline: Timeline, heading: str, *, quiet: bool = False) -> None:
+    def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console = console
-        self._timeline = timeline
-        self._heading = heading
+        self._timeline = Timeline(RetryConfig())
         self._quiet = quiet
         self._lively = console.is_terminal and not console.is_dumb_terminal
         self._spinner = Spinner("dots")
@@ -57,17 +55,31 @@ class Screen:
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
-    def event(self, kind: str, payload: dict[str, Any]) -> None:
-        """An entry is on record (the ``on_event`` callback)."""
-        event = live_event(kind, payload)
-        if self._heading and not self._quiet:
-            self._console.print(Text(self._heading, style="dim"))
-            self._heading = ""
+    def watching(self, timeline: Timeline, heading: str) -> EventCallback:
+        """The ``on_event`` callback of one run.
+
+        Its heading is printed when its first entry is on record, so that a run that cannot begin shows its error alone.
+        """
+        headings = [heading]
+
+        def event(kind: str, payload: dict[str, Any]) -> None:
+            self._timeline = timeline
+            while headings:
+                self._say(Text(headings.pop(), style="dim"))
+            self._entry(live_event(kind, payload))
+
+        return event
+
+    def _entry(self, event: RunEvent) -> None:
         line = self._timeline.follow(event)
         if isinstance(event.event, ReplyReceived):
             self._reply_is_complete(event.event)
-        if not self._quiet and (line.telling or not self._lively):
-            self._console.print(self._fitting(line.text()))
+        if line.telling or not self._lively:
+            self._say(self._fitting(line.text()))
+
+    def _say(self, text: Text) -> None:
+        if not self._quiet:
+            self._console.print(text)
 
     def chunk(self, chunk: StreamChunk) -> None:
         """A piece of a reply arrived (the ``on_stream_chunk`` callback)."""

@@ -16,14 +16,14 @@ from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.outcome import Again, how_to_decide, next_commands, summary
 from statewright.cli.output import answers, print_json, printable
+from statewright.cli.recorded import AnyState, asking, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config import RetryConfig
 from statewright.decisions import read_decision
 from statewright.journal.entry import decode, decode_delivery
+from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
-from statewright.replay import replay
-from statewright.state import AgentState
 from statewright_states.errors import JournalDamaged
 from statewright_states.ports import Journal
 
@@ -37,7 +37,7 @@ class Shown:
 
     run_id: str
     entries: Sequence[Shape]
-    state: AgentState
+    state: AnyState
     left: Sequence[str]
     """Decisions that were left for the run and that it has not taken yet, in words."""
 
@@ -79,10 +79,10 @@ def show(
 async def _load(journal: Journal, named: str) -> Shown:
     try:
         run_id = await resolve_run(journal, named)
-        recorded = await replay(journal, run_id)
+        recorded = await replayed(journal, run_id)
         entries = [decode(entry.data) for entry in await journal.entries(run_id)]
         left = [_in_words(message.data) for message in await journal.posted(run_id)]
-        return Shown(run_id, entries[: recorded.entries], recorded.state(), left)
+        return Shown(run_id, entries[: recorded.entries], await state_of(journal, recorded), left)
     finally:
         await journal.aclose()
 
@@ -133,7 +133,7 @@ def _print_timeline(console: Console, shown: Shown) -> None:
             console.print(timeline.follow(recorded_event(shown.run_id, shape)).text())
 
 
-def _print_messages(console: Console, state: AgentState) -> None:
+def _print_messages(console: Console, state: AnyState) -> None:
     for message in state.messages:
         console.print()
         answered = printable(message.get("tool_call_id") or "")
@@ -146,14 +146,16 @@ def _print_messages(console: Console, state: AgentState) -> None:
     console.print()
 
 
-def _print_outcome(console: Console, state: AgentState, journal: JournalOptions) -> None:
+def _print_outcome(console: Console, state: AnyState, journal: JournalOptions) -> None:
     console.print(Text.assemble(("path  ", "dim"), " ".join(state.path)))
+    for part in state.runs if isinstance(state, MixedState) else ():
+        console.print(Text.assemble(("look  ", "dim"), f"statewright show {part.run_id}{journal.again()}"))
     console.print(summary(state))
     if state.error:
         console.print(Text("\n".join(f"  {line}" for line in printable(state.error).splitlines()), style="red"))
     again = Again(journal.again())
     for pending in state.pending:
-        for line in how_to_decide(state.run_id, pending, again):
+        for line in how_to_decide(asking(state), pending, again):
             console.print(line)
     if not state.stop_reason:
         for words, command in next_commands(state, again):

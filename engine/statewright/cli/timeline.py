@@ -12,6 +12,7 @@ from statewright.cli.output import first_line, printable
 from statewright.config import RetryConfig
 from statewright.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
+from statewright_states.plan_build.events import BuildEnded, PlanEnded
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
@@ -57,6 +58,8 @@ TONES: Mapping[str, str] = {
     "cancelled": "yellow",
 }
 """How a state is set; every other one is plain."""
+WHOLE = frozenset(("run", "plan_build"))
+"""The machines whose states are those of the whole, and not of a call within it."""
 TONE_OF_REFUSED = "bold red"
 MAX_ERROR_CHARS = 80
 
@@ -98,7 +101,7 @@ class Timeline:
                 self.step = max(self.step, requested.step)
             case _:
                 pass
-        if event.machine == "run":
+        if event.machine in WHOLE:
             self.stage = event.target
         elif event.machine == "tool" and event.target != event.source:
             self._note_tool(event)
@@ -172,7 +175,7 @@ class Line:
         event = self.event
         if not event.row:
             return event.note.startswith("refused") or isinstance(event.event, ApprovalGiven | MessageUnreadable)
-        if event.machine == "run":
+        if event.machine in WHOLE:
             return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
         if event.machine == "call":
             return isinstance(event.event, AttemptReplied | AttemptFailed | BackoffElapsed | StepDeadline | Resumed)
@@ -217,6 +220,8 @@ def _of_run(event: RunEvent) -> str:
             return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
+        case PlanEnded() | BuildEnded() as ended:
+            return f"{ended.end.run.rpartition('.')[2]}: {ended.end.status}, {counted(ended.end.steps, 'step')}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():

@@ -79,7 +79,7 @@ def test_what_the_file_gave_is_repeated_in_what_to_type_next(outcomes: dict[str,
     done = outcomes["clerk"]
     assert done.code == 4
     assert "statewright resume run-" in done.err
-    assert "--tools tools:tools" in done.err
+    assert "--config agents.toml --agent clerk" in done.err
 
 
 def test_a_name_that_nobody_has_is_an_error_with_the_names_there_are(outcomes: dict[str, Done]) -> None:

@@ -1,0 +1,55 @@
+"""Runs as a journal holds them: a run of one agent, or a task that is planned and then built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from statewright.inputs import RunInputs
+from statewright.journal.entry import decode
+from statewright.mixed_state import MixedState
+from statewright.replay import Replayed, ReplayedMixed, machine_of, mixed_state, replay, replay_mixed
+from statewright.state import AgentState
+from statewright_states.plan_build.facts import Phase
+from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.ports import Journal
+
+AnyState = AgentState | MixedState
+"""A run as callers see it, of whichever kind."""
+AnyReplayed = Replayed | ReplayedMixed
+
+
+async def replayed(journal: Journal, run_id: str) -> AnyReplayed:
+    """The record of a run, replayed. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
+    mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
+    return await replay_mixed(journal, run_id) if mixed else await replay(journal, run_id)
+
+
+async def state_of(journal: Journal, recorded: AnyReplayed) -> AnyState:
+    """The run as callers see it; of a task, the records of its runs are read too."""
+    return recorded.state() if isinstance(recorded, Replayed) else await mixed_state(journal, recorded.run_id)
+
+
+def inputs_by_phase(recorded: AnyReplayed) -> Mapping[Phase, RunInputs]:
+    """What each agent of the run was given. A run of one agent is a build without a plan."""
+    return {Phase.BUILD: recorded.course.inputs} if isinstance(recorded, Replayed) else recorded.course.inputs.phases
+
+
+async def whole_of(journal: Journal, run_id: str) -> str:
+    """The task that a run is a part of, else the run itself."""
+    task, _, phase = run_id.rpartition(".")
+    if phase not in set(Phase):
+        return run_id
+    header, *_ = await journal.entries(run_id)
+    parent: str = decode(header.data).get("parent") or ""
+    return task if parent.startswith(f"{task}/") else run_id
+
+
+def asking(state: AnyState) -> str:
+    """The id of the run whose calls wait for a person: of a task, that of the run that goes on."""
+    return (state.waiting_run if isinstance(state, MixedState) else None) or state.run_id
+
+
+async def asking_in(journal: Journal, run_id: str) -> str:
+    """The same for a run on record."""
+    mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
+    return asking(await mixed_state(journal, run_id)) if mixed else run_id
