@@ -26,7 +26,7 @@ PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC
 PLAIN = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """For output without colours, and for programs that would ask a person."""
 
-GRACE_S = 2.0
+GRACE_S = 1.0
 """How long a command may take to end when it is told to, before it is killed."""
 HEAD_BYTES = 200_000
 TAIL_BYTES = 100_000
@@ -106,6 +106,19 @@ def _pipe() -> tuple[FileIO, FileIO]:
 
 
 async def _started(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str], writing: int
+) -> asyncio.subprocess.Process:
+    """The process. Starting is not cut short: asyncio would kill the program then, and not what it has started already."""
+    starting = asyncio.create_task(_start(words, folder, environment, writing))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(WorkspaceRefusal):
+            await _end(await starting)
+        raise
+
+
+async def _start(
     words: Sequence[str], folder: Path, environment: Mapping[str, str], writing: int
 ) -> asyncio.subprocess.Process:
     try:
