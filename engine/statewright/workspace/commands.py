@@ -164,5 +164,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """Also when the first process has gone: its number names the group as long as anybody is in it."""
     with suppress(ProcessLookupError, PermissionError):  # all gone; macOS says so of a group of zombies
         os.killpg(process.pid, number)

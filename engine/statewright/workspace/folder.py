@@ -5,7 +5,8 @@ symbolic link (``openat`` with ``O_NOFOLLOW``, POSIX.1-2008). What was checked i
 folder for a link between the two changes nothing. Links are refused even where they lead to a place inside, because
 where a link leads can change at any moment.
 
-What this does not stop: a mount or a hard link that somebody put into the workspace is taken for what it holds.
+What this does not stop: a mount or a hard link that somebody put into the workspace is taken for what it holds, and the
+path that leads to the root is trusted.
 """
 
 from __future__ import annotations

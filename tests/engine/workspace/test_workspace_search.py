@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -93,11 +92,9 @@ def test_what_is_no_expression_is_refused_with_the_reason(pattern: str, bench: B
 
 
 def test_an_expression_that_would_never_end_is_stopped() -> None:
-    began_s = time.monotonic()
     with pytest.raises(WorkspaceRefusal, match="more than 1 s") as refusal:
         regex_matches("(a+)+$", False, ["a" * 5000 + "b"], seconds=1)
     assert "plain text" in refusal.value.cure
-    assert time.monotonic() - began_s < 5
 
 
 def test_an_expression_that_nobody_waits_for_any_more_ends_by_itself() -> None:
