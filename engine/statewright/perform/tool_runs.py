@@ -190,7 +190,7 @@ class ToolRuns:
         except (ToolRaised, BadArguments) as error:
             failed = self._bounded(prompts.failed(error.message))
             message = prompts.tool_message(request.call_id, failed)
-            event = ToolFailed(self._bounded(error.message), self._course.payloads.put_message(message))
+            event = ToolFailed(error.message, self._course.payloads.put_message(message))
         self._deliver("tool", name, event, cause)
 
     def _returned(self, request: ToolRequest, result: str) -> ToolReturned:
