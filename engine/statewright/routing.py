@@ -189,7 +189,7 @@ class Router:
 
     def _compaction_planned(self, recorded: Event | None) -> CompactionPlanned:
         old = len(self._conversation.transcript.old(self._context.keep_recent))
-        return CompactionPlanned(old, **self._left(self._conversation.transcript, recorded, self._limit))
+        return CompactionPlanned(old, **self._left(self._conversation.transcript, recorded))
 
     def _summary(self, report: ReportCall, recorded: Event | None) -> SummaryReady | SummaryFailed:
         transcript, keep = self._conversation.transcript, self._context.keep_recent
@@ -200,24 +200,15 @@ class Router:
             text = (message.content or "").strip()
             error = self._context.unusable(message, report.finish, self._conversation.old_messages(keep)) or ""
         if error or not text:
-            return SummaryFailed(error, **used, **self._left(transcript, recorded, self._limit))
+            return SummaryFailed(error, **used, **self._left(transcript, recorded))
         summary = self._context.summary_message(text)
-        left = self._left(transcript.summarised(summary, keep), recorded, self._context.window_tokens)
-        return SummaryReady(self._put(summary), **used, **left)
+        return SummaryReady(self._put(summary), **used, **self._left(transcript.summarised(summary, keep), recorded))
 
-    @property
-    def _limit(self) -> int:
-        """What the messages may take up; after an overflow, at most half of what did not fit."""
-        window_tokens = self._context.window_tokens
-        if not self._run.facts.overflowed:
-            return window_tokens
-        half = max(self._conversation.estimate_tokens() // 2, 1)
-        return min(window_tokens or half, half)
-
-    def _left(self, shorter: Transcript, recorded: Event | None, limit: int) -> dict[str, Any]:
-        """What is left of the messages when as many of ``shorter`` are dropped as the limit demands."""
+    def _left(self, shorter: Transcript, recorded: Event | None) -> dict[str, Any]:
+        """What is left of the messages when as many of ``shorter`` are dropped as the window demands."""
+        conversation = self._conversation
         if recorded is None:
-            dropped, tokens = self._conversation.room_in(shorter, limit)
+            dropped, tokens = conversation.room_in(shorter, self._limit(shorter is conversation.transcript))
         else:
             dropped, tokens = int(getattr(recorded, "dropped", 0)), self._tokens(recorded)
         left = shorter.without_first(dropped) if dropped else shorter
@@ -225,9 +216,17 @@ class Router:
             "dropped": dropped,
             "exchanges": left.exchanges,
             "context_tokens": tokens,
-            "before": self._conversation.digest,
+            "before": conversation.digest,
             "after": rolling_digest(left.messages),
         }
+
+    def _limit(self, unsummarised: bool) -> int:
+        """What the messages may take up; without a summary after an overflow, at most half of what did not fit."""
+        window_tokens = self._context.window_tokens
+        if not (unsummarised and self._run.facts.overflowed):
+            return window_tokens
+        half = max(self._conversation.estimate_tokens() // 2, 1)
+        return min(window_tokens or half, half)
 
     def _verdict(self, report: ReportCall) -> VerdictReached:
         if not _replied(report):

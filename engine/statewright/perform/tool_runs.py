@@ -264,7 +264,7 @@ class ToolRuns:
             return self._withheld(request, kept)
         failed = self._bounded(prompts.failed(kept.subject.text))
         message = self._course.payloads.put_message(prompts.tool_message(request.call_id, failed))
-        return ToolFailed(self._bounded(kept.subject.text), message, kept.decisions)
+        return ToolFailed(kept.subject.text, message, kept.decisions)
 
     def _kept(self, request: ToolRequest, text: str, *, failed: bool) -> Decided[ToolText]:
         """What the guards of results make of a text, before it is kept anywhere."""

@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from loop_invariants import Rows, check_run, rows_of, worst_case_requests
+from loop_invariants import Rows, check_run, rows_of, well_formed, worst_case_requests
 from statewright import AgentConfig, AgentLoop, AgentState, ApprovalDecision, ApprovalRequest, MemoryJournal
 from statewright.decisions import posted_decision
 from statewright.replay import replay
@@ -195,6 +195,8 @@ async def playing(
             happening.cancel()
         await asyncio.gather(*happenings, return_exceptions=True)
     await check_run(journal, state)
+    for request in provider.requests:
+        well_formed([message.to_dict() for message in request.messages])
     assert len(provider.requests) <= worst_case_requests(loop.config)
     return Outcome(state, provider, journal, await rows_of(journal, run_id), ended_at_s)
 

@@ -7,11 +7,13 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from loop_invariants import shapes_of
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says
 from loop_tools import Bench
-from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, Message
+from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, Message, RetryConfig
 from statewright.context import MAX_SUMMARY_CHARS, SUMMARY_SYSTEM, ContextManager
 from statewright.conversation import Conversation, rolling_digest
 from statewright.estimates import RuleOfThumb
@@ -113,6 +115,48 @@ def test_a_long_first_message_and_a_long_task_are_never_dropped() -> None:
     (first,) = sent(outcome)
     assert first[0].content == TURNS[0]["content"]
     assert first[-1].content == "task " * 100
+
+
+TEXTS = st.text(max_size=90)
+
+
+def arriving(role: str, text: str | None, *ids: str) -> dict[str, Any]:
+    calls = [{"id": name, "function": {"name": "look", "arguments": "{}"}} for name in ids]
+    return {"role": role, "content": text} | ({"tool_calls": calls} if calls else {})
+
+
+MESSAGES = st.lists(
+    st.one_of(
+        st.builds(arriving, st.sampled_from(["user", "system"]), TEXTS),
+        st.builds(
+            lambda text, ids: arriving("assistant", text, *ids),
+            st.none() | TEXTS,
+            st.lists(st.sampled_from(["a", "b", ""]), max_size=4),
+        ),
+        st.sampled_from(["a", "b", "c", None]).map(lambda name: arriving("tool", "y" * 90) | {"tool_call_id": name}),
+    ),
+    max_size=12,
+)
+REPLIES = st.lists(
+    st.sampled_from([says("a summary"), says(""), says("long " * 99), OVERFLOW, ServerFailed("down")]), max_size=8
+)
+GOING_ON = st.sampled_from([*looks(2), says("half", "length"), OVERFLOW, OVERFLOW])
+
+
+@settings(max_examples=40)
+@given(MESSAGES, st.lists(GOING_ON, max_size=5), REPLIES, st.sampled_from([0, 60, 200, 400]), st.integers(1, 3), st.booleans())
+def test_whatever_history_arrives_every_request_can_be_sent_and_fits(
+    history: list[dict[str, Any]], script: list[Any], summaries: list[Any], tokens: int, keep: int, built: bool
+) -> None:
+    """``playing`` holds each request, each record and each replay to what must always be true."""
+    model = Summing([*script, *[says("done")] * 9], [*summaries, *[says("a summary")] * 30])
+    config = window(tokens, keep, retry=RetryConfig(max_attempts=1))
+    options: dict[str, Any] = {"on_build_context": lambda prompt, earlier: [*earlier, {"role": "user", "content": prompt}]}
+    outcome = run_virtual(playing(model, Bench().tools, config, history=history, **(options if built else {})))
+    assert outcome.status in ("success", "partial", "failed")
+    (first, *_) = [*sent(outcome), [Message("user", "the task")]]
+    assert first[-1].content == "the task"
+    assert not tokens or not sent(outcome) or RuleOfThumb().estimate(first) <= tokens + len(first), "rounded up one by one"
 
 
 # -- overflow ----------------------------------------------------------------------------------------------------------
