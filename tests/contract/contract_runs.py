@@ -133,17 +133,20 @@ async def on_the_wire(
     *,
     journal: Journal | None = None,
     before: Callable[[ModelServer], object] = lambda server: None,
-    model: str = "openai:stub",
+    on_address: str | None = None,
     **options: Any,
 ) -> AsyncGenerator[Wire]:
-    """A server with this script and a loop that asks it. ``before`` is called with the server when it is up."""
+    """A server with this script and a loop that asks it. ``before`` is called with the server when it is up.
+
+    ``on_address`` has the loop ask somebody else.
+    """
     clock = VirtualClock()
     async with model_server(*script) as server:
         before(server)
         told: list[tuple[str, dict[str, Any]]] = []
         options.setdefault("on_event", lambda kind, payload: told.append((kind, payload)))
         loop = AgentLoop(
-            connect(model, base_url=server.base_url, api_key=KEY),
+            connect("openai:stub", base_url=on_address or server.base_url, api_key=KEY),
             tools,
             config,
             journal=journal or MemoryJournal(clock=clock),
