@@ -129,16 +129,17 @@ def test_a_conversation_that_outgrows_the_window_is_summarised() -> None:
     assert exchanges_in(outcome, 4) == 1
 
 
-def test_the_reserve_is_kept_free_for_the_reply() -> None:
-    def asked(**settings: Any) -> int:
-        config = AgentConfig(
-            context=ContextConfig(max_context_tokens=1500, keep_recent_steps=1, **settings), max_tool_result_chars=0
-        )
-        script = [asks(call("count", n=1200)), asks(call("count", n=1400)), says("x or done"), says("done")]
-        return run(script[: 3 if settings else 4], Bench().tools, config).asked
+@pytest.mark.parametrize(("reserve", "summaries"), [(0, 0), (500, 1)])
+def test_the_reserve_is_kept_free_for_the_reply(reserve: int, summaries: int) -> None:
+    config = context(max_context_tokens=1500, keep_recent_steps=1, reserve_tokens=reserve)
+    script: list[Reply] = [asks(call("count", n=1800)), asks(call("count", n=2200)), *[says("x")] * summaries, says("done")]
+    assert run(script, Bench().tools, config).asked == 3 + summaries
 
-    assert asked() == 4
-    assert asked(reserve_tokens=0) == 3
+
+def test_a_longer_reply_needs_a_larger_reserve() -> None:
+    config = AgentConfig(max_output_tokens=500, context=ContextConfig(max_context_tokens=1500, keep_recent_steps=1, reserve_tokens=0))
+    script = [asks(call("count", n=1800)), asks(call("count", n=2200)), says("x"), says("done")]
+    assert run(script, Bench().tools, config).asked == 4
 
 
 def test_the_window_can_be_switched_off() -> None:

@@ -106,10 +106,11 @@ class ModelCalls:
             case _:
                 messages = tuple(course.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        first = course.run.facts.attempt == 1  # a correction is not streamed: its text would follow the answer that it replaces
         return ModelRequest(
             messages=messages,
             tools=self._schemas if purpose is Purpose.GENERATION else (),
-            stream=course.inputs.stream and talking,
+            stream=course.inputs.stream and talking and first,
             temperature=config.temperature,
             max_output_tokens=config.max_output_tokens if talking else None,
             idle_timeout_s=config.idle_stream_timeout_s,
