@@ -156,6 +156,7 @@ async def on_the_wire(
         async with loop:
             yield Wire(loop, server, clock, told=told)
         assert (server.script, server.beyond) == ([], 0), "the script was not followed: what is left, what it lacked"
+    await _bodies_are_closed()
 
 
 def run(script: Sequence[Reply], tools: Iterable[Any] = (), config: AgentConfig | None = None, **options: Any) -> WireOutcome:
@@ -172,6 +173,13 @@ def run(script: Sequence[Reply], tools: Iterable[Any] = (), config: AgentConfig 
 async def _happen(after_s: float, what: Happening, loop: AgentLoop) -> None:
     await asyncio.sleep(after_s)
     await what(loop, RUN_ID)
+
+
+async def _bodies_are_closed() -> None:
+    """A body that was not read to its end is closed by a task that the event loop makes for the generators in httpx."""
+    await asyncio.sleep(0)
+    closing = [task for task in asyncio.all_tasks() if "async_generator" in repr(task.get_coro())]
+    await asyncio.gather(*closing, return_exceptions=True)
 
 
 # -- what is true of every run -----------------------------------------------------------------------------------------

@@ -298,9 +298,17 @@ def test_an_attempt_that_showed_nothing_needs_no_new_beginning() -> None:
     assert outcome.shown == "done"
 
 
-def test_each_attempt_that_showed_something_is_made_void_once() -> None:
+def test_each_attempt_that_showed_something_is_made_void() -> None:
     outcome = run([streamed("a", then="close"), failure(500), streamed("b", then="close"), says("c")], stream=True)
     assert outcome.shown.replace("<restart><restart>", "<restart>") == "a<restart>b<restart>c"
+
+
+def test_a_reply_that_broke_off_because_it_was_too_long_is_made_void_too() -> None:
+    too_long = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+    looks: list[Reply] = [asks(call("look", at=str(step))) for step in range(2)]
+    script = [*looks, streamed("The ans", too_long, then="close"), says("so far"), says("The answer is 5.")]
+    config = AgentConfig(context=ContextConfig(keep_recent_steps=1))
+    assert run(script, Bench().tools, config, stream=True).shown == "The ans<restart>The answer is 5."
 
 
 def test_another_model_begins_anew_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from contract_runs import WireOutcome, both, run
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError, tool
+from statewright import AgentConfig, ApprovalDecision, ConfigurationError, tool
 from statewright.testing.virtual_time import run_virtual
 
 
@@ -94,6 +94,15 @@ def test_a_refusal_of_policy_is_bounded_too() -> None:
 
     outcome = run([asks(call("look")), says("done")], Bench().tools, on_tool_check=lambda *_: No())
     assert len(outcome.messages_of(1, "tool")[0]["content"]) <= 16_000
+
+
+def test_a_persons_reasons_are_bounded_too() -> None:
+    class Talkative:
+        async def ask(self, request: object) -> ApprovalDecision:
+            return ApprovalDecision(False, "ada", "rejected", "no " * 20_000)
+
+    outcome = run([asks(call("pay")), says("done")], Bench().tools, approver=Talkative())
+    assert (outcome.outcomes, len(outcome.messages_of(1, "tool")[0]["content"]) <= 16_000) == (["denied"], True)
 
 
 def test_each_result_has_the_whole_bound() -> None:

@@ -35,6 +35,8 @@ class ModelCalls:
         self._schemas = tuple(card.schema() for card in course.inputs.cards.values())
         self._deadlines: dict[str, Timer] = {}
         self._waits: dict[str, Timer] = {}
+        self._void = False
+        """Whether text was shown that belongs to a failed attempt, and nobody has said so yet."""
 
     @property
     def idle(self) -> bool:
@@ -54,7 +56,8 @@ class ModelCalls:
         """Put one attempt on the wire."""
         facts: CallFacts = self._course.subjects[command.call].facts
         request = self._request(facts.purpose)
-        if command.restart:
+        if command.restart or (self._void and request.stream):
+            self._void = False
             self._equipment.observers.chunk(StreamChunk("restart", ""))
         provider = self._equipment.providers[command.model_index]
         self._tasks.start(command.call, self._attempt(cause, command, provider, request))
@@ -123,6 +126,7 @@ class ModelCalls:
             event: Event = AttemptFailed(command.send, Fault.REJECTED, "NothingToSummarise", nothing, sent=False)
         else:
             event = await self._outcome(command, provider, request, observer)
+            self._void = self._void or (isinstance(event, AttemptFailed) and event.shown)
         self._deliver("call", command.call, event, cause)
 
     async def _outcome(self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch) -> Event:
