@@ -15,6 +15,7 @@ from statewright.approvals import ApprovalDecision
 from statewright.course import Course, pending_approvals
 from statewright.journal.entry import Delivery, decode, encode
 from statewright.state import PendingApproval
+from statewright.tools import truncate_result
 from statewright_states.approval import SignOff, Standing, Statement, actor_key, statement_of
 from statewright_states.errors import CallerError
 from statewright_states.ports import PostedMessage
@@ -91,7 +92,8 @@ def approval_given(course: Course, tool: str, digest: str, decision: ApprovalDec
         request, _ = course.projection.arguments_of(tool)
         texts = course.inputs.config.prompts
         rejected = prompts.rejected(texts, request.call_id, decision.actor, decision.comment)
-        message = course.payloads.put_message(rejected)
+        shown = truncate_result(rejected.content or "", course.inputs.config.max_tool_result_chars)
+        message = course.payloads.put_message(prompts.tool_message(request.call_id, shown))
     said = (decision.approve, decision.actor, decision.meaning, decision.comment)
     return ApprovalGiven(*said, digest, decision.ends_run, message, at_us)
 

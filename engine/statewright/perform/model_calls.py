@@ -40,6 +40,8 @@ class ModelCalls:
         self._schemas = tuple(card.schema() for card in course.inputs.cards.values())
         self._deadlines: dict[str, Timer] = {}
         self._waits: dict[str, Timer] = {}
+        self._void = False
+        """Whether text was shown that belongs to a failed attempt, and nobody has said so yet."""
 
     @property
     def idle(self) -> bool:
@@ -59,7 +61,8 @@ class ModelCalls:
         """Put one attempt on the wire."""
         facts: CallFacts = self._course.subjects[command.call].facts
         request = self._request(facts.purpose)
-        if command.restart:
+        if command.restart or (self._void and request.stream):
+            self._void = False
             self._equipment.observers.chunk(StreamChunk("restart", ""))
         provider = self._equipment.providers[command.model_index]
         self._tasks.start(command.call, self._attempt(cause, command, provider, request))
@@ -111,10 +114,11 @@ class ModelCalls:
             case _:
                 messages = tuple(course.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        first = course.run.facts.attempt == 1  # a correction is not streamed: its text would follow the answer that it replaces
         return ModelRequest(
             messages=messages,
             tools=self._schemas if purpose is Purpose.GENERATION else (),
-            stream=course.inputs.stream and talking,
+            stream=course.inputs.stream and talking and first,
             temperature=config.temperature,
             max_output_tokens=config.max_output_tokens if talking else None,
             idle_timeout_s=config.idle_stream_timeout_s,
@@ -123,6 +127,7 @@ class ModelCalls:
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause)
         event = await self._guarded(command, provider, request, observer)
+        self._void = self._void or (isinstance(event, AttemptFailed) and event.shown)
         self._deliver("call", command.call, event, cause)
 
     async def _guarded(

@@ -105,11 +105,10 @@ async def cancel(loop: AgentLoop, run_id: str) -> None:
 
 
 @dataclass
-class Outcome:
-    """What came of a scenario."""
+class Ended:
+    """What came of a run, whatever model it asked."""
 
     state: AgentState
-    provider: ScriptedProvider
     journal: Journal
     rows: Rows
     ended_at_s: float
@@ -141,6 +140,13 @@ class Outcome:
     def roles(self) -> str:
         """The transcript's roles by their first letters: ``s`` system, ``u`` user, ``a`` assistant, ``t`` tool."""
         return "".join(message["role"][0] for message in self.state.messages)
+
+
+@dataclass
+class Outcome(Ended):
+    """What came of a scenario."""
+
+    provider: ScriptedProvider
 
 
 def play(script: Sequence[Any], tools: Iterable[Any] = (), config: AgentConfig | None = None, **options: Any) -> Outcome:
@@ -198,7 +204,7 @@ async def playing(
     for request in provider.requests:
         well_formed([message.to_dict() for message in request.messages])
     assert len(provider.requests) <= worst_case_requests(loop.config)
-    return Outcome(state, provider, journal, await rows_of(journal, run_id), ended_at_s)
+    return Outcome(state, journal, await rows_of(journal, run_id), ended_at_s, provider)
 
 
 async def _happen(after_s: float, what: Happening, loop: AgentLoop, run_id: str) -> None:
