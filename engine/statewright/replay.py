@@ -110,7 +110,7 @@ async def replay_mixed(journal: Journal, run_id: str) -> ReplayedMixed:
 async def mixed_state(journal: Journal, run_id: str) -> MixedState:
     """A task that is planned, then built, as callers see it: its record and those of its two runs, replayed."""
     task = await replay_mixed(journal, run_id)
-    plan, build = [await _state_of(journal, task.course.inputs.child_id(phase)) for phase in Phase]
+    plan, build = [await _state_of(journal, task.course.run_of(phase)) for phase in Phase]
     return task.course.state(task.times_us, plan, build)
 
 
