@@ -71,9 +71,9 @@ class AgentLoop:
         self.tools.schemas(self.config.allowed_tools)
         self.journal: Journal = journal or MemoryJournal()
         self._providers = assemble.with_fallbacks(provider, self.config)
-        self._shutdown = shutdown
-        self._clock = clock or assemble.clock()
-        self._names = assemble.names(self._clock)
+        self.shutdown = shutdown
+        self.clock = clock or assemble.clock()
+        self._names = assemble.names(self.clock)
         self._chance = assemble.chance()
         self._lanes = Lanes()
         self._execution = ExecutionEngine()
@@ -81,7 +81,7 @@ class AgentLoop:
         self._on_build_context = on_build_context
         self._on_tool_check = on_tool_check
         self._on_error = on_error
-        self._on_event = on_event
+        self.on_event = on_event
         self._live: dict[str, AgentPump] = {}
 
     # -- running -----------------------------------------------------------------------------------------------------
@@ -212,13 +212,16 @@ class AgentLoop:
 
     # -- as a part of something larger -------------------------------------------------------------------------------
 
-    def reading_only(self, config: AgentConfig) -> AgentLoop:
-        """The same agent, but with its read-only tools alone and this configuration. Raises ConfigurationError."""
+    def reading_only(self, config: AgentConfig, provider: Provider | None = None) -> AgentLoop:
+        """The same agent with its read-only tools alone, this configuration, and maybe another model.
+
+        Raises ConfigurationError.
+        """
         reader = copy(self)
-        reader.config = config
+        reader.provider, reader.config = provider or self.provider, config
         reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
         reader.tools.schemas(config.allowed_tools)
-        reader._providers = assemble.with_fallbacks(self.provider, config)
+        reader._providers = assemble.with_fallbacks(reader.provider, config)
         reader._live = {}
         return reader
 
@@ -231,21 +234,11 @@ class AgentLoop:
         except RunExists:
             return await self._take_up(inputs.run_id, on_chunk, on_entry)
 
-    @property
-    def shutdown(self) -> GracefulShutdown | None:
-        """What passes signals on to its runs."""
-        return self._shutdown
-
-    @property
-    def clock(self) -> Clock:
-        """Its time."""
-        return self._clock
-
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @property
     def _stopping(self) -> bool:
-        return self._shutdown is not None and self._shutdown.should_stop
+        return self.shutdown is not None and self.shutdown.should_stop
 
     def _pump(self, run_id: str) -> AgentPump:
         pump = self._live.get(run_id)
@@ -289,7 +282,7 @@ class AgentLoop:
     ) -> AgentState:
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
-        at_us = self._clock.now_us()
+        at_us = self.clock.now_us()
         header = inputs.header(at_us, assemble.engine_version(), payloads)
         lease = await recorder.create(header.encode())
         course = Course(inputs, payloads)
@@ -334,16 +327,16 @@ class AgentLoop:
             providers=self._providers,
             registry=self.tools,
             execution=self._execution,
-            clock=self._clock,
+            clock=self.clock,
             chance=self._chance,
             lanes=self._lanes,
-            observers=Observers(self._on_event, on_chunk, on_entry),
+            observers=Observers(self.on_event, on_chunk, on_entry),
             approver=self._approver,
             on_build_context=self._on_build_context,
             on_tool_check=self._on_tool_check,
         )
         performing = partial(Performer, course, equipment)
-        return Pump(course, recorder, self.journal, lease, self._clock, equipment.observers, performing)
+        return Pump(course, recorder, self.journal, lease, self.clock, equipment.observers, performing)
 
     def _wake(self, pump: AgentPump, recorded: Replayed, epoch: int) -> None:
         """Deliver to every instance that has not ended that its process is a new one; the rows say what follows."""
@@ -363,7 +356,7 @@ class AgentLoop:
         run_id = lease.run_id
         self._live[run_id] = pump
         try:
-            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
+            with self.shutdown.passed_on_to(pump.stop) if self.shutdown is not None else nullcontext():
                 await pump.run()
         finally:
             del self._live[run_id]

@@ -17,7 +17,7 @@ from statewright.loop import AgentLoop, History
 from statewright.mixed_course import MixedCourse
 from statewright.mixed_inputs import MixedInputs
 from statewright.mixed_state import MixedState
-from statewright.observers import ChunkCallback, EventCallback, Observers
+from statewright.observers import ChunkCallback, Observers
 from statewright.perform.ports import Deliver
 from statewright.perform.tasks import TaskOwner
 from statewright.pump import Pump
@@ -44,8 +44,8 @@ class MixedModeRunner:
     tool whose effect is anything but ``read``.
 
     A plan that failed leads to no build; one that ended partial does so only with ``accept_partial_plan``. The task has
-    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. ``on_event`` is told of the
-    task's own entries, as ``AgentLoop`` tells it of a run's.
+    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
+    whole task, and its ``on_event`` is told of the task's entries, too.
     """
 
     def __init__(
@@ -54,14 +54,12 @@ class MixedModeRunner:
         plan: AgentLoop | AgentConfig | None = None,
         *,
         accept_partial_plan: bool = False,
-        on_event: EventCallback | None = None,
     ) -> None:
         """Raises ConfigurationError for a planner that could change something, or records elsewhere."""
         self.build = build
         self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
         self.journal = build.journal
         self.accept_partial_plan = accept_partial_plan
-        self._on_event = on_event
         self._live: dict[str, MixedPump] = {}
         _check_planner(self.plan, build)
 
@@ -171,7 +169,7 @@ class MixedModeRunner:
     def _pump_for(self, course: MixedCourse, recorder: Recorder, lease: Lease, on_chunk: ChunkCallback | None) -> MixedPump:
         loops = {Phase.PLAN: self.plan, Phase.BUILD: self.build}
         performing = partial(Children, course, loops, on_chunk)
-        return Pump(course, recorder, self.journal, lease, self.build.clock, Observers(self._on_event), performing)
+        return Pump(course, recorder, self.journal, lease, self.build.clock, Observers(self.build.on_event), performing)
 
     async def _drive(self, pump: MixedPump, lease: Lease) -> MixedState:
         shutdown = self.build.shutdown
@@ -323,7 +321,7 @@ class Children:
         except RunNotFound:
             return
         link: str = decode(header.data)["parent"] or ""
-        if link.partition("/")[0] != self._course.inputs.run_id:
+        if link.rpartition("/")[0] != self._course.inputs.run_id:
             raise RunExists(
                 f"the run {child!r} is on record, and is no part of this task",
                 where=f"run {self._course.inputs.run_id}",

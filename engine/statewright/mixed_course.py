@@ -123,4 +123,4 @@ class MixedCourse:
 
     def _notice(self, reason: StopReason | None) -> str:
         """What is said when no run ended, so that nobody said anything."""
-        return NOTICES[reason].format(steps=0, error=self._error) if reason in NOTICES else ""
+        return NOTICES.get(reason, "").format(steps=0, error=self._error) if reason else ""

@@ -114,6 +114,13 @@ async def mixed_state(journal: Journal, run_id: str) -> MixedState:
     return task.course.state(task.times_us, plan, build)
 
 
+async def recorded_state(journal: Journal, run_id: str) -> AgentState | MixedState:
+    """A run of whatever machine, as callers see it: replayed. Raises as ``replay`` does."""
+    if await machine_of(journal, run_id) == PLAN_BUILD.name:
+        return await mixed_state(journal, run_id)
+    return (await replay(journal, run_id)).state()
+
+
 async def machine_of(journal: Journal, run_id: str) -> str:
     """The machine that the run is: ``run``, or ``plan_build``. Raises RunNotFound, JournalDamaged."""
     entries = await journal.entries(run_id)

@@ -12,11 +12,11 @@ from rich.text import Text
 
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
-from statewright.cli.outcome import summary
+from statewright.cli.outcome import Outcome, summary
 from statewright.cli.output import answers, print_json, printable
-from statewright.cli.runs import resolve_run
+from statewright.cli.runs import parts_of, resolve_run
 from statewright.journal.verify import Verification, verify
-from statewright.replay import Replayed, replay
+from statewright.replay import recorded_state
 from statewright_states.errors import ConfigurationError
 from statewright_states.ports import Journal
 
@@ -31,10 +31,10 @@ def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
     run
         The run's id, the beginning or the end of it, or `last`.
     """
-    replayed = asyncio.run(_replay(journal.store(), run))
+    entries, state = asyncio.run(_replay(journal.store(), run))
     console = answers()
-    console.print(Text.assemble(("same", "bold green"), f"  {replayed.entries} entries, bit by bit"))
-    console.print(summary(replayed.state()))
+    console.print(Text.assemble(("same", "bold green"), f"  {entries} entries, bit by bit"))
+    console.print(summary(state))
     return Exit.SUCCESS
 
 
@@ -75,17 +75,23 @@ def verify_runs(
     return Exit.SUCCESS if all(verification.ok for verification in verifications) else Exit.VERIFICATION_FAILED
 
 
-async def _replay(journal: Journal, named: str) -> Replayed:
+async def _replay(journal: Journal, named: str) -> tuple[int, Outcome]:
+    """How many entries were compared, those of a task's runs included, and what they give."""
     try:
-        return await replay(journal, await resolve_run(journal, named))
+        run_id = await resolve_run(journal, named)
+        state = await recorded_state(journal, run_id)
+        records = [await journal.entries(each) for each in (run_id, *await parts_of(journal, run_id))]
+        return sum(map(len, records)), state
     finally:
         await journal.aclose()
 
 
 async def _verify(journal: Journal, named: str | None) -> list[Verification]:
     try:
-        run_ids = await journal.run_ids() if named is None else [await resolve_run(journal, named)]
-        return [await verify(journal, run_id) for run_id in run_ids]
+        if named is None:
+            return [await verify(journal, run_id) for run_id in await journal.run_ids()]
+        run_id = await resolve_run(journal, named)
+        return [await verify(journal, each) for each in (run_id, *await parts_of(journal, run_id))]
     finally:
         await journal.aclose()
 

@@ -12,7 +12,7 @@ from statewright.approvals import ApprovalDecision
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, actor_named
 from statewright.cli.output import printable, remarks
-from statewright.cli.runs import resolve_run
+from statewright.cli.runs import parts_of, resolve_run
 from statewright.loop import AgentLoop
 from statewright_states.errors import InternalError
 from statewright_states.messages import LLMResponse
@@ -96,8 +96,9 @@ def reject(
 async def _decide(options: JournalOptions, named: str, call: str, decision: ApprovalDecision) -> Exit:
     async with AgentLoop(_NoModel(), journal=options.store()) as loop:
         run_id = await resolve_run(loop.journal, named)
+        going_on = [run_id, *await parts_of(loop.journal, run_id)][-1]
         await loop.decide(
-            run_id,
+            going_on,
             call,
             decision.approve,
             actor=decision.actor,

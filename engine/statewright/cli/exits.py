@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
+from statewright.mixed_state import MixedState
 from statewright.state import AgentState
 from statewright_states.errors import (
     CallerError,
@@ -57,7 +58,7 @@ OF_ERROR: Mapping[type[StatewrightError], Exit] = {
 """The first class that an error belongs to decides."""
 
 
-def exit_of(state: AgentState) -> Exit:
+def exit_of(state: AgentState | MixedState) -> Exit:
     """The exit code of a run as it stands."""
     return Exit.WAITING if state.waiting else OF_STATUS[state.status]
 

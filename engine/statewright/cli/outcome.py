@@ -10,8 +10,11 @@ from rich.text import Text
 
 from statewright.cli.output import first_line, print_answer, print_json, printable
 from statewright.cli.timeline import TONES, counted, seconds
+from statewright.mixed_state import MixedState
 from statewright.state import AgentState, PendingApproval
 from statewright_states.vocabulary import Status
+
+Outcome = AgentState | MixedState
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Again:
     equipment: str = ""
 
 
-def print_outcome(state: AgentState, *, as_json: bool) -> bool:
+def print_outcome(state: Outcome, *, as_json: bool) -> bool:
     """Print the outcome on stdout: the document, or the answer where the model gave one. Tells whether it printed any.
 
     A failed run has no answer. Where the model said nothing, the reason is a remark and not an answer either.
@@ -36,12 +39,12 @@ def print_outcome(state: AgentState, *, as_json: bool) -> bool:
     return False
 
 
-def model_spoke(state: AgentState) -> bool:
+def model_spoke(state: Outcome) -> bool:
     """Whether the transcript holds any text of the model."""
     return any(message["role"] == "assistant" and message["content"] for message in state.messages)
 
 
-def remark_outcome(console: Console, state: AgentState, again: Again) -> None:
+def remark_outcome(console: Console, state: Outcome, again: Again) -> None:
     """The outcome in a few lines on stderr, with what to type next."""
     console.print(summary(state))
     if state.error and state.status is not Status.SUCCESS:
@@ -49,13 +52,13 @@ def remark_outcome(console: Console, state: AgentState, again: Again) -> None:
     elif state.final_output and not model_spoke(state):
         console.print(Text(f"  {state.final_output}"))
     for pending in state.pending:
-        for line in how_to_decide(state.run_id, pending, again):
+        for line in how_to_decide(who_asks(state), pending, again):
             console.print(line)
     for words, command in next_commands(state, again):
         console.print(Text.assemble((f"  {words:<8}", "dim"), command))
 
 
-def summary(state: AgentState) -> Text:
+def summary(state: Outcome) -> Text:
     """Status, stop reason and what it took."""
     word = "waiting" if state.waiting else state.status.value
     tone = TONES["awaiting_approval"] if state.waiting else TONES.get(word, "")
@@ -72,6 +75,11 @@ def summary(state: AgentState) -> Text:
     return Text.assemble((word, tone), ("  " + " · ".join(fact for fact in facts if fact), ""))
 
 
+def who_asks(state: Outcome) -> str:
+    """The run that waits for a person: this one, or one that it is made of."""
+    return state.waiting_run or state.run_id if isinstance(state, MixedState) else state.run_id
+
+
 def how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
     """The open question, and the commands that answer it."""
     question = "began, and its outcome is lost: may the run go on?" if pending.outcome_lost else "may it run?"
@@ -84,7 +92,7 @@ def how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[T
     ]
 
 
-def next_commands(state: AgentState, again: Again) -> list[tuple[str, str]]:
+def next_commands(state: Outcome, again: Again) -> list[tuple[str, str]]:
     """What somebody may want to type next, each with a word for it."""
     if state.waiting:
         return [("then", f"statewright resume {state.run_id}{again.equipment}{again.journal}")]

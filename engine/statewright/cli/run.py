@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from contextlib import aclosing
 from dataclasses import dataclass
 from typing import Annotated
@@ -28,27 +28,31 @@ from statewright.cli.options import (
     StreamOption,
     actor_named,
 )
-from statewright.cli.outcome import Again, print_outcome, remark_outcome
+from statewright.cli.outcome import Again, Outcome, print_outcome, remark_outcome
 from statewright.cli.output import printable, remarks, stdout_kept_for_the_answer
-from statewright.cli.runs import resolve_run
+from statewright.cli.runs import resolve_run, whole_of
 from statewright.cli.screen import Screen
 from statewright.cli.terminal import TerminalApprover, somebody_is_there
 from statewright.cli.timeline import Timeline
 from statewright.config import AgentConfig
+from statewright.inputs import RunInputs
 from statewright.journal import SQLiteJournal
 from statewright.loop import AgentLoop
+from statewright.mixed import MixedModeRunner
+from statewright.mixed_state import MixedState
 from statewright.observers import ChunkCallback
-from statewright.replay import Replayed, replay
+from statewright.replay import recorded_state, replay, replay_mixed
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
 from statewright.tools import ToolRegistry
 from statewright_states.errors import ConfigurationError
+from statewright_states.plan_build.facts import Phase
 from statewright_states.ports import Provider
 
 FROM_STDIN = "/dev/stdin"
 """What ``-`` stands for (``main`` replaces it: the option parser takes a lone hyphen for an option)."""
 
-Work = Callable[[AgentLoop, ChunkCallback], Awaitable[AgentState]]
+Work = Callable[[AgentLoop, ChunkCallback], Awaitable[Outcome]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,20 +153,37 @@ async def _resume(
     named: str, model: ModelOptions, store: SQLiteJournal, output: OutputOptions, again: Again, actor: str | None
 ) -> Exit:
     async with aclosing(store):
-        identity = await resolve_run(store, named)
-        recorded = await replay(store, identity)
+        identity = await whole_of(store, await resolve_run(store, named))
+        state = await recorded_state(store, identity)
         console = remarks()
-        if recorded.ended:
-            return _finish(console, recorded.state(), output, again)
-        inputs = recorded.course.inputs
+        if state.stop_reason is not None:
+            return _finish(console, state, output, again)
         tools = model.registry()
-        _require_tools(recorded, tools)
+        if isinstance(state, MixedState):
+            given = (await replay_mixed(store, identity)).course.inputs.phases
+            _require_tools(identity, [*given[Phase.PLAN].cards, *given[Phase.BUILD].cards], tools)
+            inputs, work = given[Phase.BUILD], _take_up_task(identity, given[Phase.PLAN], model)
+        else:
+            inputs, work = (await replay(store, identity)).course.inputs, _take_up_run(identity)
+            _require_tools(identity, inputs.cards, tools)
         job = Job(identity, model.provider(inputs.model), tools, inputs.config, store, output, again, actor)
-
-        async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> AgentState:
-            return await loop.resume(identity, on_stream_chunk=on_chunk)
-
         return await _carry_out(job, console, work)
+
+
+def _take_up_run(run_id: str) -> Work:
+    async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> Outcome:
+        return await loop.resume(run_id, on_stream_chunk=on_chunk)
+
+    return work
+
+
+def _take_up_task(run_id: str, plan: RunInputs, model: ModelOptions) -> Work:
+    async def work(loop: AgentLoop, on_chunk: ChunkCallback) -> Outcome:
+        provider = None if plan.model == loop.provider.model else model.provider(plan.model)
+        async with MixedModeRunner(loop, loop.reading_only(plan.config, provider)) as runner:
+            return await runner.resume(run_id, on_stream_chunk=on_chunk)
+
+    return work
 
 
 async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
@@ -184,7 +205,7 @@ async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
     return _finish(console, state, job.output, job.again)
 
 
-def _finish(console: Console, state: AgentState, output: OutputOptions, again: Again) -> Exit:
+def _finish(console: Console, state: Outcome, output: OutputOptions, again: Again) -> Exit:
     if console.is_terminal and not output.quiet:
         console.print()
     if print_outcome(state, as_json=output.json) and console.is_terminal and not output.quiet:
@@ -210,12 +231,12 @@ def _task(prompt: str | None) -> str:
     return task
 
 
-def _require_tools(recorded: Replayed, tools: ToolRegistry) -> None:
+def _require_tools(run_id: str, told: Iterable[str], tools: ToolRegistry) -> None:
     """The model was told of these tools: without them, its calls would fail as unknown."""
-    missing = [name for name in recorded.course.inputs.cards if name not in tools]
+    missing = [name for name in dict.fromkeys(told) if name not in tools]
     if missing:
         raise ConfigurationError(
             f"the run began with tools that are not given: {', '.join(missing)}",
-            where=f"run {recorded.run_id}",
+            where=f"run {run_id}",
             cure="name what holds them: --tools module:attribute",
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Annotated, Any
@@ -17,12 +18,14 @@ from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, first_line, print_json, remarks
 from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
-from statewright.replay import replay
+from statewright.replay import recorded_state
 from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.ports import Journal
 from statewright_states.vocabulary import Status
 
 LAST = "last"
+PART = re.compile(r"(.+)/\d+\.\d+", re.DOTALL)
+"""The header's ``parent`` of a run that is part of another: that run, and the command that began this one."""
 MAX_NAMED = 5
 MAX_TASK_CHARS = 48
 DAY_S = 86_400
@@ -41,13 +44,17 @@ class RunLine:
 
 
 async def resolve_run(journal: Journal, named: str) -> str:
-    """The run that is meant: its id, the beginning or the end of it if only one fits, or ``last``. Raises RunNotFound."""
+    """The run that is meant: its id, the beginning or the end of it if only one fits, or ``last``. Raises RunNotFound.
+
+    The runs that a task is made of are meant only by what fits them and not the task.
+    """
     known = await journal.run_ids()
     if named in known:
         return named
     if named == LAST and known:
-        return known[-1]
+        return await whole_of(journal, known[-1])
     fitting = [run_id for run_id in known if run_id.startswith(named) or run_id.endswith(named)]
+    fitting = [run_id for run_id in fitting if not any(run_id.startswith(f"{other}.") for other in fitting)]
     if len(fitting) == 1 and named:
         return fitting[0]
     if fitting:
@@ -56,6 +63,22 @@ async def resolve_run(journal: Journal, named: str) -> str:
             f"{len(fitting)} runs fit {named!r}", where=journal.location, cure=f"write more of one, such as {shown}"
         )
     raise RunNotFound(f"there is no run {named!r}", where=journal.location, cure="`statewright runs` lists the runs")
+
+
+async def whole_of(journal: Journal, run_id: str) -> str:
+    """The task that this run is a part of, else the run itself."""
+    try:
+        parent: str = decode((await journal.entries(run_id))[0].data)["parent"] or ""
+    except (StatewrightError, ValueError, LookupError, TypeError):
+        return run_id  # whoever reads the run says what is wrong with it
+    part = PART.fullmatch(parent)
+    return part[1] if part else run_id
+
+
+async def parts_of(journal: Journal, run_id: str) -> list[str]:
+    """The runs that are a part of this one, in the order in which they began."""
+    known = await journal.run_ids()
+    return [other for other in known if other.startswith(f"{run_id}.") and await whole_of(journal, other) == run_id]
 
 
 def runs(
@@ -105,7 +128,7 @@ async def _line(journal: Journal, run_id: str) -> RunLine:
         task = str(decode(await journal.blob(header["task"]) or b'""'))
         if end["kind"] == "end":
             return RunLine(run_id, end["status"], end["stop_reason"], end["steps"], header["at_us"], task)
-        state = (await replay(journal, run_id)).state()
+        state = await recorded_state(journal, run_id)
     except (StatewrightError, ValueError, LookupError, TypeError):
         return RunLine(run_id, "damaged", None, 0, 0, "verify it")
     status = "waiting" if state.waiting else state.status.value

@@ -14,15 +14,15 @@ from rich.text import Text
 
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
-from statewright.cli.outcome import Again, how_to_decide, next_commands, summary
+from statewright.cli.outcome import Again, Outcome, how_to_decide, next_commands, summary, who_asks
 from statewright.cli.output import answers, print_json, printable
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config import RetryConfig
 from statewright.journal.entry import decode, decode_delivery
+from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
-from statewright.replay import replay
-from statewright.state import AgentState
+from statewright.replay import recorded_state
 from statewright_states.errors import JournalDamaged
 from statewright_states.ports import Journal
 
@@ -36,7 +36,7 @@ class Shown:
 
     run_id: str
     entries: Sequence[Shape]
-    state: AgentState
+    state: Outcome
 
 
 def show(
@@ -74,9 +74,8 @@ def show(
 async def _load(journal: Journal, named: str) -> Shown:
     try:
         run_id = await resolve_run(journal, named)
-        recorded = await replay(journal, run_id)
         entries = [decode(entry.data) for entry in await journal.entries(run_id)]
-        return Shown(run_id, entries[: recorded.entries], recorded.state())
+        return Shown(run_id, entries, await recorded_state(journal, run_id))
     finally:
         await journal.aclose()
 
@@ -119,7 +118,7 @@ def _print_timeline(console: Console, shown: Shown) -> None:
             console.print(timeline.follow(recorded_event(shown.run_id, shape)).text())
 
 
-def _print_messages(console: Console, state: AgentState) -> None:
+def _print_messages(console: Console, state: Outcome) -> None:
     for message in state.messages:
         console.print()
         answered = printable(message.get("tool_call_id") or "")
@@ -132,14 +131,16 @@ def _print_messages(console: Console, state: AgentState) -> None:
     console.print()
 
 
-def _print_outcome(console: Console, state: AgentState, journal: JournalOptions) -> None:
+def _print_outcome(console: Console, state: Outcome, journal: JournalOptions) -> None:
     console.print(Text.assemble(("path  ", "dim"), " ".join(state.path)))
+    for run in state.runs if isinstance(state, MixedState) else ():
+        console.print(Text.assemble(("run   ", "dim"), summary(run)))
     console.print(summary(state))
     if state.error:
         console.print(Text("\n".join(f"  {line}" for line in printable(state.error).splitlines()), style="red"))
     again = Again(journal.again())
     for pending in state.pending:
-        for line in how_to_decide(state.run_id, pending, again):
+        for line in how_to_decide(who_asks(state), pending, again):
             console.print(line)
     if not state.stop_reason:
         for words, command in next_commands(state, again):

@@ -12,6 +12,8 @@ from statewright.cli.output import first_line, printable
 from statewright.config import RetryConfig
 from statewright.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
+from statewright_states.plan_build import events as plan_build
+from statewright_states.plan_build.events import BuildEnded, PlanEnded
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
@@ -30,6 +32,8 @@ from statewright_states.run.facts import Finish
 from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolSkipped, ToolStopped
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
+MAIN = ("run", "plan_build")
+"""The machines that a run can be."""
 SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "cancelled", "outcome_unknown"))
 TONES: Mapping[str, str] = {
     "success": "bold green",
@@ -87,7 +91,7 @@ class Timeline:
                 self.step = max(self.step, requested.step)
             case _:
                 pass
-        if event.machine == "run":
+        if event.machine in MAIN:
             self.stage = event.target
         elif event.machine == "tool" and event.target != event.source:
             self._note_tool(event)
@@ -112,7 +116,7 @@ class Timeline:
     def _words(self, event: RunEvent) -> str:
         if event.machine == "call":
             return self._of_call(event)
-        return _of_tool(event, self._took(event)) if event.machine == "tool" else _of_run(event)
+        return _of_tool(event, self._took(event)) if event.machine == "tool" else _of_task(event) or _of_run(event)
 
     def _of_call(self, event: RunEvent) -> str:
         match event.event:
@@ -161,7 +165,7 @@ class Line:
         event = self.event
         if not event.row:
             return event.note.startswith("refused")
-        if event.machine == "run":
+        if event.machine in MAIN:
             return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
         if event.machine == "call":
             return isinstance(event.event, AttemptReplied | AttemptFailed | BackoffElapsed | StepDeadline | Resumed)
@@ -181,6 +185,16 @@ class Line:
         )
         line.rstrip()
         return line
+
+
+def _of_task(event: RunEvent) -> str:
+    match event.event:
+        case PlanEnded(end) | BuildEnded(end):
+            return f"{end.run}: {end.status}, {end.stop_reason}, {counted(end.steps, 'step')}"
+        case plan_build.EngineFailed() as failed:
+            return failed.error
+        case _:
+            return ""
 
 
 def _of_run(event: RunEvent) -> str:

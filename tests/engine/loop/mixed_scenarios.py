@@ -64,7 +64,6 @@ async def playing(
     at: Sequence[tuple[float, Happening]] = (),
     stream: bool = False,
     on_stream_chunk: Callable[..., Any] | None = None,
-    on_event: Callable[..., Any] | None = None,
     **options: Any,
 ) -> Played:
     """Plan and build with the script (items of a ScriptedProvider), and check all records. ``options``: of ``AgentLoop``."""
@@ -72,7 +71,7 @@ async def playing(
     provider = ScriptedProvider(script)
     journal = journal or MemoryJournal(clock=clock)
     build = AgentLoop(provider, tools, config, journal=journal, clock=clock, **options)
-    runner = MixedModeRunner(build, plan, accept_partial_plan=accept_partial_plan, on_event=on_event)
+    runner = MixedModeRunner(build, plan, accept_partial_plan=accept_partial_plan)
     happenings = [asyncio.create_task(_happen(after_s, what, runner)) for after_s, what in at]
     try:
         state = await runner.run("the task", stream=stream, on_stream_chunk=on_stream_chunk, run_id=TASK)
@@ -112,7 +111,7 @@ async def check_task(journal: Journal, state: MixedState) -> None:
 async def _check_part(journal: Journal, state: MixedState, run_id: str, shapes: Sequence[dict[str, Any]]) -> None:
     """The run names the command of the task that began it, and that command is on record."""
     header = (await shapes_of(journal, run_id))[0]
-    task, _, command = header["parent"].partition("/")
+    task, _, command = header["parent"].rpartition("/")
     commands = {given["id"]: given["command"] for shape in shapes for given in shape.get("commands", ())}
     assert task == state.run_id
     assert commands[command] == {"plan": "StartPlan", "build": "StartBuild"}[run_id.rpartition(".")[2]]

@@ -182,10 +182,11 @@ def test_a_task_is_run_to_its_end_without_async_and_shown_as_json() -> None:
     assert (shape["plan"]["final_output"], shape["build"]["final_output"]) == ("1. save it", "done")
 
 
-def test_whoever_watches_sees_the_tasks_entries_in_order() -> None:
-    seen: list[tuple[str, str]] = []
-    play([PLAN, DONE], on_event=lambda kind, payload: seen.append((kind, payload["row"])))
-    assert seen == [
+def test_whoever_watches_sees_the_entries_of_the_task_and_of_its_runs() -> None:
+    seen: list[tuple[str, str, str]] = []
+    play([PLAN, DONE], on_event=lambda kind, payload: seen.append((payload["run_id"], kind, payload["row"])))
+    assert list(dict.fromkeys(run for run, _, _ in seen)) == [TASK, f"{TASK}.plan", f"{TASK}.build"]
+    assert [(kind, row) for run, kind, row in seen if run == TASK] == [
         ("plan_build.TaskAdmitted", "PLAN-01"),
         ("plan_build.PlanEnded", "PLAN-02"),
         ("plan_build.BuildEnded", "PLAN-08"),
