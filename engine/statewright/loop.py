@@ -77,9 +77,9 @@ class AgentLoop:
         self._providers = assemble.with_fallbacks(provider, self.config)
         self._hooks = Hooks(hooks)
         self._sessions: set[str] = set()
-        self._shutdown = shutdown
-        self._clock = clock or assemble.clock()
-        self._names = assemble.names(self._clock)
+        self.shutdown = shutdown
+        self.clock = clock or assemble.clock()
+        self._names = assemble.names(self.clock)
         self._chance = assemble.chance()
         self._lanes = Lanes()
         self._execution = ExecutionEngine()
@@ -88,7 +88,7 @@ class AgentLoop:
         self._on_build_context = on_build_context
         self._on_tool_check = on_tool_check
         self._on_error = on_error
-        self._on_event = on_event
+        self.on_event = on_event
         self._live: dict[str, AgentPump] = {}
 
     # -- running -----------------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class AgentLoop:
             course = (await replay(self.journal, run_id)).course
             foresee(course, await self.journal.posted(run_id))
         pending = open_question(course, call_id, digest)
-        message = posted_decision(pending, decision, self._clock.now_us())
+        message = posted_decision(pending, decision, self.clock.now_us())
         if live is not None:
             live.deliver(*event_of(course, message))
         else:
@@ -237,13 +237,16 @@ class AgentLoop:
 
     # -- as a part of something larger -------------------------------------------------------------------------------
 
-    def reading_only(self, config: AgentConfig) -> AgentLoop:
-        """The same agent, but with its read-only tools alone and this configuration. Raises ConfigurationError."""
+    def reading_only(self, config: AgentConfig, provider: Provider | None = None) -> AgentLoop:
+        """The same agent with its read-only tools alone, this configuration, and maybe another model.
+
+        Raises ConfigurationError.
+        """
         reader = copy(self)
-        reader.config = config
+        reader.provider, reader.config = provider or self.provider, config
         reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
         reader.tools.schemas(config.allowed_tools)
-        reader._providers = assemble.with_fallbacks(self.provider, config)
+        reader._providers = assemble.with_fallbacks(reader.provider, config)
         reader._live = {}
         return reader
 
@@ -256,21 +259,11 @@ class AgentLoop:
         except RunExists:
             return await self._take_up(inputs.run_id, on_chunk, on_entry)
 
-    @property
-    def shutdown(self) -> GracefulShutdown | None:
-        """What passes signals on to its runs."""
-        return self._shutdown
-
-    @property
-    def clock(self) -> Clock:
-        """Its time."""
-        return self._clock
-
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @property
     def _stopping(self) -> bool:
-        return self._shutdown is not None and self._shutdown.should_stop
+        return self.shutdown is not None and self.shutdown.should_stop
 
     def _pump(self, run_id: str) -> AgentPump:
         pump = self._live.get(run_id)
@@ -324,7 +317,7 @@ class AgentLoop:
     ) -> AgentState:
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
-        at_us = self._clock.now_us()
+        at_us = self.clock.now_us()
         header = inputs.header(at_us, assemble.engine_version(), payloads)
         lease = await recorder.create(header.encode())
         course = Course(inputs, payloads)
@@ -370,10 +363,10 @@ class AgentLoop:
             providers=self._providers,
             registry=self.tools,
             execution=self._execution,
-            clock=self._clock,
+            clock=self.clock,
             chance=self._chance,
             lanes=self._lanes,
-            observers=Observers(self._on_event, on_chunk, on_entry, self._hooks),
+            observers=Observers(self.on_event, on_chunk, on_entry, self._hooks),
             hooks=self._hooks,
             approver=self._approver,
             on_build_context=self._on_build_context,
@@ -381,7 +374,7 @@ class AgentLoop:
         )
         course.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, course, equipment)
-        return Pump(course, recorder, self.journal, lease, self._clock, equipment.observers, performing)
+        return Pump(course, recorder, self.journal, lease, self.clock, equipment.observers, performing)
 
     async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
         run_id = lease.run_id
@@ -391,7 +384,7 @@ class AgentLoop:
             self._sessions.add(session)
             pump.observers.tell(HookPoint.SESSION_START, SessionPoint(session))
         try:
-            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
+            with self.shutdown.passed_on_to(pump.stop) if self.shutdown is not None else nullcontext():
                 await pump.run()
             if pump.ended:
                 pump.observers.ended(pump.course.state(pump.times_us))

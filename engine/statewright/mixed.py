@@ -44,8 +44,8 @@ class MixedModeRunner:
     tool whose effect is anything but ``read``.
 
     A plan that failed leads to no build; one that ended partial does so only with ``accept_partial_plan``. The task has
-    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. ``on_event`` is told of the
-    task's own entries, as ``AgentLoop`` tells it of a run's.
+    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
+    whole task. ``on_event`` is told of the task's own entries: left out, the build's is.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class MixedModeRunner:
         self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
         self.journal = build.journal
         self.accept_partial_plan = accept_partial_plan
-        self._on_event = on_event
+        self._on_event = on_event or build.on_event
         self._live: dict[str, MixedPump] = {}
         _check_planner(self.plan, build)
 
@@ -335,7 +335,7 @@ class Children:
         except RunNotFound:
             return
         link: str = decode(header.data)["parent"] or ""
-        if link.partition("/")[0] != self._course.inputs.run_id:
+        if link.rpartition("/")[0] != self._course.inputs.run_id:
             raise RunExists(
                 f"the run {child!r} is on record, and is no part of this task",
                 where=f"run {self._course.inputs.run_id}",

@@ -99,6 +99,11 @@ class MixedCourse:
             verified=last.verified if last else None,
         )
 
+    def run_of(self, phase: Phase) -> str:
+        """The id of the run of this phase: a task that was forked has the ended runs of the other."""
+        end = self.main.facts.plan if phase is Phase.PLAN else self.main.facts.build
+        return end.run if end is not None else self.inputs.child_id(phase)
+
     def state(self, times_us: tuple[int, int], plan: AgentState | None, build: AgentState | None) -> MixedState:
         """The task as callers see it, with its runs; ``times_us`` are its start and the time of its last entry."""
         facts = self.main.facts
@@ -122,4 +127,4 @@ class MixedCourse:
 
     def _notice(self, reason: StopReason | None) -> str:
         """What is said when no run ended, so that nobody said anything."""
-        return NOTICES[reason].format(steps=0, error=self._error) if reason in NOTICES else ""
+        return NOTICES.get(reason, "").format(steps=0, error=self._error) if reason else ""

@@ -111,8 +111,15 @@ async def replay_mixed(journal: Journal, run_id: str) -> ReplayedMixed:
 async def mixed_state(journal: Journal, run_id: str) -> MixedState:
     """A task that is planned, then built, as callers see it: its record and those of its two runs, replayed."""
     task = await replay_mixed(journal, run_id)
-    plan, build = [await _state_of(journal, task.course.inputs.child_id(phase)) for phase in Phase]
+    plan, build = [await _state_of(journal, task.course.run_of(phase)) for phase in Phase]
     return task.course.state(task.times_us, plan, build)
+
+
+async def recorded_state(journal: Journal, run_id: str) -> AgentState | MixedState:
+    """A run of whatever machine, as callers see it: replayed. Raises as ``replay`` does."""
+    if await machine_of(journal, run_id) == PLAN_BUILD.name:
+        return await mixed_state(journal, run_id)
+    return (await replay(journal, run_id)).state()
 
 
 async def machine_of(journal: Journal, run_id: str) -> str:

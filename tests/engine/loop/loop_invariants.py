@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from statewright import AgentConfig, AgentState, Status, replay
-from statewright.journal.entry import TABLES, decode
+from statewright.journal.entry import MACHINES, TABLES, decode
 from statewright.journal.verify import verify
 from statewright_states.ports import Journal
 from statewright_states.tool.table import TOOL
 
 Shape = Mapping[str, Any]
 SETTLED = frozenset(state.value for state in TOOL.final)
-ALL_ROWS = frozenset(identity for table in TABLES.values() for cell in table.cells.values() for identity in cell.ids)
+ALL_ROWS = frozenset(identity for name in MACHINES["run"] for cell in TABLES[name].cells.values() for identity in cell.ids)
+"""Every row and ignore of the machines that an agent's run is made of."""
 
 
 @dataclass(frozen=True)
