@@ -369,6 +369,15 @@ def test_where_the_run_is_not_to_wait_a_call_that_needs_a_person_is_denied_and_t
     assert "nobody can be asked" in outcome.tool_texts[1]
 
 
+@pytest.mark.parametrize(("required", "outcomes"), [(1, ["returned"]), (2, ["denied"])])
+def test_where_the_run_is_not_to_wait_the_one_person_who_is_there_cannot_stand_for_two(
+    required: int, outcomes: list[str]
+) -> None:
+    config = AgentConfig(approval=ApprovalConfig(required=required, without_a_person="deny"))
+    outcome = play([PAY, says("done")], Bench().tools, config, approver=Person())
+    assert (outcome.status, outcome.outcomes) == ("success", outcomes)
+
+
 def test_a_lost_outcome_waits_for_one_of_those_who_may_decide() -> None:
     async def play_it() -> None:
         place = Office(ANN_BOB_CARL, [asks(call("post", seconds=5)), says("done")])
