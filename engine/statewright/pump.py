@@ -29,7 +29,7 @@ from statewright_states.vocabulary import CancelRequested, StopRequested
 RENEW_S = 10.0
 """How often the lease is renewed while nothing is appended."""
 LOOK_S = 1.0
-"""How often a run that waits looks for decisions left by other processes; nothing is looked up while nobody is asked."""
+"""How often a run looks for decisions left by other processes while somebody is asked; otherwise it does not look."""
 
 
 class Performing(Protocol):
@@ -166,7 +166,7 @@ class Pump(Generic[C, P]):
                     await self._turn()
                 elif self._renew_due:
                     await self._renew()
-                elif self._look_due:
+                elif self._look_due or (self._look is not None and not self._performer.asking):
                     await self._look_for_decisions()
                 elif self._performer.idle:
                     break
@@ -267,9 +267,11 @@ class Pump(Generic[C, P]):
         self._look = self._clock.call_later(LOOK_S, due)
 
     async def _look_for_decisions(self) -> None:
+        """Also once more when nobody is asked any longer: what crossed the decision goes on record too."""
+        if self._look is not None:
+            self._look.cancel()
         self._look, self._look_due = None, False
-        if self._performer.asking:
-            await self.take_posted()
+        await self.take_posted()
 
     async def _wait(self) -> None:
         """Until something arrives; every effect under way has a deadline of its own."""

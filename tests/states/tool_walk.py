@@ -45,7 +45,7 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
     request = ToolRequest("tool-1", "id", "tool", "arguments", effect, chance.random() < 0.5, True)
     given_up = [ToolSkipped("stopped", "skipped", request), ToolCancelled("cancelled", request)]
     if state in TOOL.final:
-        return [*RAN, *_assessed(), *_decisions("arguments"), NOBODY]
+        return [*RAN, *_assessed(), *_decisions("arguments", chance), NOBODY]
     if not facts.tool:
         return [ToolRequested(request, released, rule) for released in (True, False) for rule in RULES] + given_up
     stopped: list[Event] = [ToolStopped("stopped")] if facts.released else []
@@ -53,13 +53,14 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
     resumed = ToolResumed(2, "its outcome is unknown")
     match state:
         case S.REQUESTED if facts.assessment is Assessment.PENDING:
-            return [*_assessed(), *stopped, *released, *given_up, resumed]
+            return [*_assessed(), *_decisions(facts.arguments, chance), *stopped, *released, *given_up, resumed]
         case S.REQUESTED:
-            return [*stopped, *released, *given_up, resumed]
+            return [*_decisions(facts.arguments, chance), *stopped, *released, *given_up, resumed]
         case S.AWAITING_APPROVAL:
-            return [*_decisions(facts.arguments), *_decisions("other"), NOBODY, *stopped, *released, *given_up, resumed]
+            said = (*_decisions(facts.arguments, chance), *_decisions("other", chance), NOBODY)
+            return [*said, *stopped, *released, *given_up, resumed]
         case _:
-            return [*RAN, *_decisions(facts.arguments), NOBODY, *stopped, given_up[1], resumed]
+            return [*RAN, *_decisions(facts.arguments, chance), NOBODY, *stopped, given_up[1], resumed]
 
 
 def _assessed() -> Sequence[Event]:
@@ -67,12 +68,12 @@ def _assessed() -> Sequence[Event]:
     return [ToolAssessed(found, "arguments", "refused" if found in refused else None) for found in Assessment]
 
 
-def _decisions(arguments: str) -> Sequence[Event]:
+def _decisions(arguments: str, chance: Random) -> Sequence[Event]:
     said = ((True, "approved", None), (False, "rejected", "rejected"), (True, "reviewed", None))
+    actors = ("ann", "ANN", "bob", "carl", "dora", "eve")
     return [
-        ApprovalGiven(approve, actor, meaning, "", arguments, message=message)
+        ApprovalGiven(approve, chance.choice(actors), meaning, "", arguments, message=message)
         for approve, meaning, message in said
-        for actor in ("ann", "ANN", "bob", "carl", "dora", "eve")
     ]
 
 

@@ -20,6 +20,7 @@ from statewright.perform.tasks import TaskOwner
 from statewright.tools import BadArguments, Tool, parse_arguments, truncate_result
 from statewright.tools import ToolFailed as ToolRaised
 from statewright.tools.suggestion import closest
+from statewright_states.approval import SignOff, Standing, statement_of
 from statewright_states.effects import ToolEffect
 from statewright_states.messages import Message, ToolCall
 from statewright_states.ports import Timer
@@ -163,9 +164,13 @@ class ToolRuns:
         if decision is None:
             self._nobody_to_ask(cause, command)
             return
+        sign_off: SignOff = self._course.subjects[command.tool].facts.sign_off
+        counted = sign_off.standing(decision.actor, statement_of(decision.approve, decision.meaning)) is Standing.COUNTS
         at_us = self._equipment.clock.now_us()
         given = approval_given(self._course, command.tool, command.arguments, decision, at_us)
         self._deliver("tool", command.tool, given, cause)
+        if not counted:  # whoever can be asked here has nothing to add: that leaves nobody
+            self._nobody_to_ask(cause, command)
 
     def _nobody_to_ask(self, cause: str, command: AskPerson) -> None:
         config = self._course.inputs.config

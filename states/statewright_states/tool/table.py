@@ -277,6 +277,7 @@ TOOL: Table[ToolFacts] = Table(
         Ignore("TOOL-46", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(AGAIN)), req=("R-APPR-6",), why="said by this person before: the same actor cannot be two"),
         Ignore("TOOL-47", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(REVIEWER)), req=("R-APPR-7",), why="this person reviewed it: reviewing and approving are two persons' work"),
         Ignore("TOOL-48", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(UNREVIEWED)), req=("R-APPR-7",), why="not reviewed yet: a review comes first"),
+        Ignore("TOOL-49", S.REQUESTED, ApprovalGiven, req=("R-APPR-3",), why="nobody is being asked about it: a decision needs a question"),
         Ignore("TOOL-42", S.AWAITING_APPROVAL, NobodyToAsk, when=(decided_before.yes,), req=("R-LATE-1",), why="decided meanwhile, from elsewhere"),
         Ignore("TOOL-43", (S.RUNNING, *FINAL), NobodyToAsk, req=("R-LATE-1",), why="decided meanwhile, and begun or settled"),
         Ignore("TOOL-90", FINAL, ToolAssessed,  req=("R-LATE-1",), why="the call has settled"),
