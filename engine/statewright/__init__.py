@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from statewright.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.assemble import connect
-from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, PromptConfig, RetryConfig
+from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, ModelPrice, PromptConfig, RetryConfig
 from statewright.context import ContextBuilder, ContextManager
 from statewright.evaluate import EvalResult, SelfEvaluator
 from statewright.fork import fork
@@ -19,7 +19,7 @@ from statewright.loop import AgentLoop
 from statewright.observers import RunEvent
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
-from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
+from statewright.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
 from statewright_states.effects import ConfirmMode, ToolEffect
 from statewright_states.errors import (
@@ -31,7 +31,7 @@ from statewright_states.errors import (
     StatewrightError,
 )
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
-from statewright_states.run.facts import EvaluationMode, OnLimit
+from statewright_states.run.facts import CutOff, EvaluationMode, OnLimit
 from statewright_states.vocabulary import Status, StopReason
 
 __all__ = [
@@ -48,6 +48,7 @@ __all__ = [
     "ContextBuilder",
     "ContextConfig",
     "ContextManager",
+    "CutOff",
     "DeclarationError",
     "Durability",
     "EvalResult",
@@ -57,8 +58,10 @@ __all__ = [
     "GracefulShutdown",
     "JournalError",
     "LLMResponse",
+    "LoopPhase",
     "MemoryJournal",
     "Message",
+    "ModelPrice",
     "OnLimit",
     "PendingApproval",
     "Problem",
@@ -80,6 +83,7 @@ __all__ = [
     "ToolEffect",
     "ToolRegistry",
     "ToolSchema",
+    "TurnResult",
     "Usage",
     "Verification",
     "connect",

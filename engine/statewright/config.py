@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from decimal import Decimal
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -14,6 +15,8 @@ from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Usd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False, max_digits=18, decimal_places=6)]
+"""An exact amount of US dollars: a number or a text such as ``"0.25"``, with at most six decimals."""
 
 
 class _Configuration(BaseModel):
@@ -61,13 +64,30 @@ class EvaluationConfig(_Configuration):
     confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
 
 
+class ModelPrice(_Configuration):
+    """What a model costs, in US dollars per million tokens."""
+
+    input_usd: Usd
+    output_usd: Usd
+    cached_input_usd: Usd | None = None
+    """For input that the provider had cached; None is the price of other input."""
+
+
 class BudgetConfig(_Configuration):
-    """Upper bounds on what a run may use; None is without a bound."""
+    """Upper bounds on what a run may use; None is without a bound. All end the run as ``budget_exceeded``.
+
+    They are asked before a call begins, so the last one may pass a bound of tokens or cost; it is the last.
+    """
 
     max_model_calls: Count | None = None
+    """Requests to models for any purpose, retries included."""
     max_tool_calls: Count | None = None
     max_total_tokens: Count | None = None
-    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Input and output of all model calls together, as the providers count them."""
+    max_cost_usd: Usd | None = None
+    """Needs a price for the model and for every fallback."""
+    prices: Mapping[str, ModelPrice] = Field(default_factory=dict[str, ModelPrice])
+    """By model, written as it is asked for: ``openai:gpt-5-mini``. None are built in: prices change."""
 
 
 class PromptConfig(_Configuration):
@@ -85,6 +105,12 @@ class PromptConfig(_Configuration):
     )
     rejected: str = "Denied: {actor} rejected this call. {comment}"
     summary_heading: str = "[Summary of earlier steps]"
+    repeated: str = (
+        "[You have made this very call {count} times in a row. It was not run again; this is its earlier result. "
+        "Make another call, or answer.]"
+    )
+    no_reply: str = "NO_REPLY"
+    """A reply that is exactly this is a silent end; empty switches that off. The model has to be told of it by you."""
 
 
 class AgentConfig(_Configuration):
@@ -147,7 +173,7 @@ class AgentConfig(_Configuration):
             max_model_calls=self.budget.max_model_calls,
             max_tool_calls=self.budget.max_tool_calls,
             max_total_tokens=self.budget.max_total_tokens,
-            max_cost_microusd=None if cost is None else round(cost * 1_000_000),
+            max_cost_microusd=None if cost is None else int(cost * 1_000_000),
         )
 
 
@@ -173,11 +199,16 @@ def configuration_error(model: type[BaseModel], error: ValidationError) -> Confi
 
 
 def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
-    for part in path:
+    parts = iter(path)
+    for part in parts:
         field = model.model_fields.get(str(part))
-        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+        kind: Any = field.annotation if field is not None else None
+        if get_origin(kind) is Mapping:
+            next(parts, None)  # the key of the entry
+            kind = get_args(kind)[1]
+        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
             break
-        model = field.annotation
+        model = kind
     return model
 
 

@@ -80,6 +80,20 @@ class Conversation:
         if not cut:
             self._parts = []
 
+    @property
+    def continuing(self) -> bool:
+        """Whether the next reply goes on with a text that was cut off."""
+        return bool(self._parts)
+
+    def joined(self, message: Message) -> str:
+        """A reply's text with the parts that it continues."""
+        return "".join((*self._parts, message.content or ""))
+
+    @property
+    def begun_with(self) -> int:
+        """How many messages the attempt began with: the system prompt, the history, the task."""
+        return self._fixed
+
     def settle(self, tool: str, message: Message) -> None:
         """Take a call's one tool message; the exchange is appended, in request order, when it is whole."""
         exchange = self._exchange

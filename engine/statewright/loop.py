@@ -19,6 +19,7 @@ from statewright.journal.recorder import Payloads, Recorder
 from statewright.lanes import Lanes
 from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
+from statewright.prices import require_prices
 from statewright.pump import Pump
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
@@ -60,13 +61,14 @@ class AgentLoop:
         on_error: ErrorCallback | None = None,
         on_event: EventCallback | None = None,
     ) -> None:
-        """Raises ConfigurationError, for example for an allowed tool that does not exist."""
+        """Raises ConfigurationError: an allowed tool that does not exist, a bound on cost without a model's price."""
         self.provider = provider
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.config = config or AgentConfig()
         self.tools.schemas(self.config.allowed_tools)
         self.journal: Journal = journal or MemoryJournal()
         self._providers = assemble.with_fallbacks(provider, self.config)
+        require_prices(self.config, (each.model for each in self._providers))
         self._shutdown = shutdown
         self._clock = clock or assemble.clock()
         self._names = assemble.names(self._clock)
@@ -270,6 +272,7 @@ class AgentLoop:
         recorded = await replay(self.journal, run_id)
         if recorded.ended or self._stopping:
             return recorded.state()
+        require_prices(recorded.course.inputs.config, (provider.model for provider in self._providers))
         lease = await self.journal.acquire(run_id)
         try:
             recorded = await replay(self.journal, run_id)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from statewright_states.row import Event
-from statewright_states.run.facts import CallFault, Finish, RunSettings
+from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
 from statewright_states.vocabulary import ToolRequest
 
 
@@ -48,7 +48,8 @@ class ReplyReceived(Event):
 
     ``message`` is the digest of the assistant message; ``calls_digest`` names the set of calls (names and arguments),
     so that repetition can be seen; ``attempts``, ``tokens`` and ``cost_microusd`` are what the call used;
-    ``context_tokens`` estimates the transcript with this reply.
+    ``context_tokens`` estimates the transcript with this reply. ``finish`` is what the model said, ``cut_off`` what is
+    true; ``silent`` tells that the text is exactly the marker for "no reply".
     """
 
     finish: Finish
@@ -60,6 +61,8 @@ class ReplyReceived(Event):
     tokens: int
     cost_microusd: int
     context_tokens: int
+    cut_off: CutOff = CutOff.NO
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +129,17 @@ class SummaryReady(Event):
 
 @dataclass(frozen=True, slots=True)
 class SummaryFailed(Event):
-    """No summary. Nothing is lost to that; ``context_tokens`` estimates what is left once the oldest are dropped."""
+    """No summary. Nothing is lost to that; ``context_tokens`` estimates what is left once the oldest are dropped.
+
+    ``tokens`` and ``cost_microusd`` are those of a reply that held no summary.
+    """
 
     error: str
     exchanges: int
     context_tokens: int
     attempts: int
+    tokens: int = 0
+    cost_microusd: int = 0
 
 
 @dataclass(frozen=True, slots=True)

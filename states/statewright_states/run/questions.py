@@ -17,7 +17,19 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, CallPhase, EvaluationMode, Finish, OnLimit, ReplyKind, RunFacts, Verdict
+from statewright_states.run.facts import (
+    Budget,
+    CallFault,
+    CallPhase,
+    CutOff,
+    EvaluationMode,
+    Finish,
+    OnLimit,
+    Repetition,
+    ReplyKind,
+    RunFacts,
+    Verdict,
+)
 
 
 class Left(StrEnum):
@@ -37,10 +49,14 @@ def kind(facts: RunFacts, event: ReplyReceived) -> ReplyKind:
     match event.finish:
         case Finish.BLOCKED:
             return ReplyKind.BLOCKED
-        case Finish.LENGTH:
+        case Finish.OTHER:
+            return ReplyKind.OTHER
+        case _ if event.finish is Finish.LENGTH or event.cut_off is not CutOff.NO:
             return ReplyKind.TOOLS_CUT if event.calls else ReplyKind.LENGTH
-        case Finish.STOP | Finish.TOOL_CALLS if event.calls:
+        case _ if event.calls:
             return ReplyKind.TOOLS
+        case Finish.STOP if event.silent:
+            return ReplyKind.SILENT
         case Finish.STOP:
             return ReplyKind.FINAL if event.has_text else ReplyKind.EMPTY
         case _:
@@ -53,11 +69,13 @@ def needs_person(facts: RunFacts, event: ReplyReceived) -> bool:
     return any(call.person for call in event.calls)
 
 
-@yes_no
-def repeating(facts: RunFacts, event: ReplyReceived) -> bool:
+@one_of(Repetition)
+def repeating(facts: RunFacts, event: ReplyReceived) -> Repetition:
     """Has the model asked for these very calls so often in a row that it goes in circles?"""
-    again = bool(event.calls) and event.calls_digest == facts.last_calls
-    return facts.settings.max_identical_calls > 0 and again and facts.repeated >= facts.settings.max_identical_calls
+    allowed = facts.settings.max_identical_calls
+    if not allowed or event.calls_digest != facts.last_calls or facts.repeated < allowed:
+        return Repetition.FRESH
+    return Repetition.AGAIN if facts.repeated == allowed else Repetition.GOES_ON
 
 
 @yes_no
@@ -84,15 +102,20 @@ def steps_left(facts: RunFacts, event: Event) -> bool:
 @yes_no
 def budget_left(facts: RunFacts, event: Event) -> bool:
     """Is there budget for one more model call (calls, tokens, cost), what this event used counted?"""
+    return spent_budget(facts, event) is None
+
+
+def spent_budget(facts: RunFacts, event: Event) -> Budget | None:
+    """The budget that leaves no room for one more model call, or None."""
     settings = facts.settings
     spent = facts.model_calls + int(getattr(event, "attempts", 0))
     tokens = facts.tokens + int(getattr(event, "tokens", 0))
     cost = facts.cost_microusd + int(getattr(event, "cost_microusd", 0))
-    return (
-        _below(spent, settings.max_model_calls)
-        and _below(tokens, settings.max_total_tokens)
-        and _below(cost, settings.max_cost_microusd)
-    )
+    if not _below(spent, settings.max_model_calls):
+        return Budget.MODEL_CALLS
+    if not _below(tokens, settings.max_total_tokens):
+        return Budget.TOTAL_TOKENS
+    return None if _below(cost, settings.max_cost_microusd) else Budget.COST
 
 
 @yes_no

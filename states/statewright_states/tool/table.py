@@ -34,6 +34,7 @@ from statewright_states.tool.events import (
     ToolDeadline,
     ToolFailed,
     ToolReleased,
+    ToolRepeated,
     ToolRequested,
     ToolResumed,
     ToolReturned,
@@ -114,6 +115,10 @@ def report_settled(facts: ToolFacts, event: Event) -> Command:
     return ReportSettled(facts.tool)
 
 
+def report_repeated(facts: ToolFacts, event: ToolRepeated) -> Command:
+    return ReportSettled(event.request.tool)
+
+
 def report_outcome_unknown(facts: ToolFacts, event: Event) -> Command:
     return ReportOutcomeUnknown(facts.tool)
 
@@ -134,7 +139,7 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
             facts = replace(facts, approval=_decided(facts, event), message=event.message)
         case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
             facts = replace(facts, message=event.message)
-        case ToolSkipped() | ToolCancelled():
+        case ToolSkipped() | ToolRepeated() | ToolCancelled():
             known = facts if facts.tool else replace(facts, tool=event.request.tool, call_id=event.request.call_id)
             facts = replace(known, name=event.request.name, message=event.message)
         case ToolReturned() | ToolFailed() | ToolDeadline():
@@ -158,7 +163,7 @@ def _requested(event: ToolRequested) -> ToolFacts:
 S = ToolState
 WAITING = (S.REQUESTED, S.AWAITING_APPROVAL)
 OPEN = (*WAITING, S.RUNNING)
-FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.CANCELLED, S.OUTCOME_UNKNOWN)
+FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED, S.OUTCOME_UNKNOWN)
 PENDING, CLEAR, PERSON, FAULTY, DENIED = Assessment
 APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.OPEN
 
@@ -218,6 +223,8 @@ TOOL: Table[ToolFacts] = Table(
         # -- the run does not want it --------------------------------------------------------------------------------
         Row("TOOL-23", WAITING,     ToolSkipped,   S.SKIPPED,
             req=("R-STOP-1", "R-TRANS-2"), why="not begun, and not to be begun; it still gets its one tool message"),
+        Row("TOOL-60", S.REQUESTED, ToolRepeated,  S.REPEATED,          do=(report_repeated,),
+            req=("R-REPLY-6", "R-TRANS-2"), why="made too often in a row: its earlier result is its result, with a note"),
         Row("TOOL-26", WAITING,     ToolStopped,   S.SKIPPED,           do=(report_settled,),
             req=("R-STOP-1", "R-TRANS-2"), why="its turn had come, but it has not begun: a stop waits for no assessment and no person"),
         Row("TOOL-28", S.RUNNING,   ToolStopped,   SAME,
