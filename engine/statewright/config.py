@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, model_validator
 
 from statewright_states.effects import ConfirmMode
 from statewright_states.errors import ConfigurationError
@@ -15,8 +15,9 @@ from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Usd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False, max_digits=18, decimal_places=6)]
-"""An exact amount of US dollars: a number or a text such as ``"0.25"``, with at most six decimals."""
+ExactUsd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False, max_digits=18, decimal_places=6)]
+Usd = Annotated[Decimal | float | str, GetPydanticSchema(lambda _, handler: handler.generate_schema(ExactUsd))]
+"""An amount of US dollars: a number or a text such as ``"0.25"``, with at most six decimals. It is kept as a Decimal."""
 
 
 class _Configuration(BaseModel):
@@ -173,7 +174,7 @@ class AgentConfig(_Configuration):
             max_model_calls=self.budget.max_model_calls,
             max_tool_calls=self.budget.max_tool_calls,
             max_total_tokens=self.budget.max_total_tokens,
-            max_cost_microusd=None if cost is None else int(cost * 1_000_000),
+            max_cost_microusd=None if cost is None else int(Decimal(cost) * 1_000_000),
         )
 
 
@@ -199,16 +200,11 @@ def configuration_error(model: type[BaseModel], error: ValidationError) -> Confi
 
 
 def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
-    parts = iter(path)
-    for part in parts:
+    for part in path:
         field = model.model_fields.get(str(part))
-        kind: Any = field.annotation if field is not None else None
-        if get_origin(kind) is Mapping:
-            next(parts, None)  # the key of the entry
-            kind = get_args(kind)[1]
-        if not (isinstance(kind, type) and issubclass(kind, BaseModel)):
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
             break
-        model = kind
+        model = field.annotation
     return model
 
 

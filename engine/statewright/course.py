@@ -29,7 +29,7 @@ from statewright_states.row import Command, Event
 from statewright_states.run.commands import AskAgain, AskToClose, ContinueText, DropOldExchanges, Nudge, ReplaceOldExchanges
 from statewright_states.run.events import CallFailed, ContextBuilt, ContextFailed, EngineFailed, ReplyReceived, VerdictReached
 from statewright_states.run.facts import STATUS, CallPhase, ReplyKind, RunFacts, RunState
-from statewright_states.run.questions import kind
+from statewright_states.run.questions import reply_kind
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
@@ -106,7 +106,7 @@ class Course:
                 self.conversation.begin(self.payloads.message(digest) for digest in event.messages)
             case ReplyReceived():
                 message = self.payloads.message(event.message)
-                cut = kind.ask(before, event) is ReplyKind.LENGTH
+                cut = reply_kind(event) is ReplyKind.LENGTH
                 self.conversation.reply(message, event.calls, cut=cut)
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:

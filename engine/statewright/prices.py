@@ -36,8 +36,8 @@ def cost_microusd(price: ModelPrice | None, usage: Usage) -> int:
     return -(-parts // PARTS)
 
 
-def _parts(usd_per_million: Decimal) -> int:
-    return int(usd_per_million * PARTS)
+def _parts(usd_per_million: Decimal | float | str) -> int:
+    return int(Decimal(usd_per_million) * PARTS)
 
 
 def require_prices(config: AgentConfig, models: Iterable[str]) -> None:

@@ -72,7 +72,7 @@ def _no_constant(constant: str) -> NoReturn:
 _PLAIN = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_constant)
 """Numbers stay text: whether they can be read as numbers is not asked here."""
 
-_MARKS = re.compile(r'"(?:[^"\\]|\\.)*("?)|[{}\[\]]', re.DOTALL)
+_MARKS = re.compile(r'"(?:[^"\\]+|\\.)*("?)|[{}\[\]]', re.DOTALL)
 _WORD = re.compile(r"[a-z]*$")
 _REST_OF_ESCAPE = ("", "\\", "0", "00", "000", "0000")
 _LITERALS = ("true", "false", "null")

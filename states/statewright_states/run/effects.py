@@ -44,7 +44,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
-from statewright_states.run.questions import kind, spent_budget, verdict
+from statewright_states.run.questions import reply_kind, spent_budget, verdict
 from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
@@ -272,12 +272,11 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
 
 
 def _after_reply(facts: RunFacts, event: ReplyReceived) -> RunFacts:
-    cut_off = kind.ask(facts, event) is ReplyKind.TOOLS_CUT
     facts = replace(facts, context_tokens=event.context_tokens, silent=event.silent)
     if not event.calls:
         return facts
     facts = replace(facts, exchanges=facts.exchanges + 1, tools=tuple(OpenCall(call, WAITING) for call in event.calls))
-    if cut_off:
+    if reply_kind(event) is ReplyKind.TOOLS_CUT:
         return facts
     repeated = facts.repeated + 1 if event.calls_digest == facts.last_calls else 1
     return replace(facts, continuations=0, repeated=repeated, last_calls=event.calls_digest)

@@ -46,6 +46,11 @@ class Left(StrEnum):
 @one_of(ReplyKind)
 def kind(facts: RunFacts, event: ReplyReceived) -> ReplyKind:
     """What kind of reply is this?"""
+    return reply_kind(event)
+
+
+def reply_kind(event: ReplyReceived) -> ReplyKind:
+    """The kind of a reply, for whoever follows it beside the table."""
     match event.finish:
         case Finish.BLOCKED:
             return ReplyKind.BLOCKED
