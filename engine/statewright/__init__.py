@@ -16,6 +16,7 @@ from statewright.config import (
     BudgetConfig,
     ContextConfig,
     EvaluationConfig,
+    ModelPrice,
     PromptConfig,
     RetryConfig,
 )
@@ -31,7 +32,7 @@ from statewright.observers import RunEvent
 from statewright.profiles import PROFILES, Profile
 from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
-from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
+from statewright.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
 from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement
 from statewright_states.effects import ConfirmMode, ToolEffect
@@ -45,7 +46,7 @@ from statewright_states.errors import (
 )
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
 from statewright_states.ports import TokenEstimator
-from statewright_states.run.facts import EvaluationMode, OnLimit
+from statewright_states.run.facts import CutOff, EvaluationMode, OnLimit
 from statewright_states.vocabulary import Status, StopReason
 
 __all__ = [
@@ -67,6 +68,7 @@ __all__ = [
     "ContextBuilder",
     "ContextConfig",
     "ContextManager",
+    "CutOff",
     "DeclarationError",
     "Durability",
     "EvalResult",
@@ -76,10 +78,12 @@ __all__ = [
     "GracefulShutdown",
     "JournalError",
     "LLMResponse",
+    "LoopPhase",
     "MemoryJournal",
     "Message",
     "MixedModeRunner",
     "MixedState",
+    "ModelPrice",
     "OnLimit",
     "PendingApproval",
     "Problem",
@@ -106,6 +110,7 @@ __all__ = [
     "ToolEffect",
     "ToolRegistry",
     "ToolSchema",
+    "TurnResult",
     "Usage",
     "Verification",
     "connect",

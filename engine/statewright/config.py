@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, model_validator
 
 from statewright_states.approval import ApprovalRule, actor_key, same_actor
 from statewright_states.effects import ConfirmMode
@@ -15,6 +16,9 @@ from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+ExactUsd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False, max_digits=18, decimal_places=6)]
+Usd = Annotated[Decimal | float | str, GetPydanticSchema(lambda _, handler: handler.generate_schema(ExactUsd))]
+"""An amount of US dollars: a number or a text such as ``"0.25"``, with at most six decimals. It is kept as a Decimal."""
 
 
 class _Configuration(BaseModel):
@@ -62,13 +66,30 @@ class EvaluationConfig(_Configuration):
     confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
 
 
+class ModelPrice(_Configuration):
+    """What a model costs, in US dollars per million tokens."""
+
+    input_usd: Usd
+    output_usd: Usd
+    cached_input_usd: Usd | None = None
+    """For input that the provider had cached; None is the price of other input."""
+
+
 class BudgetConfig(_Configuration):
-    """Upper bounds on what a run may use; None is without a bound."""
+    """Upper bounds on what a run may use; None is without a bound. All end the run as ``budget_exceeded``.
+
+    They are asked before a call begins, so the last one may pass a bound of tokens or cost; it is the last.
+    """
 
     max_model_calls: Count | None = None
+    """Requests to models for any purpose, retries included."""
     max_tool_calls: Count | None = None
     max_total_tokens: Count | None = None
-    max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
+    """Input and output of all model calls together, as the providers count them."""
+    max_cost_usd: Usd | None = None
+    """Needs a price for the model and for every fallback."""
+    prices: Mapping[str, ModelPrice] = Field(default_factory=dict[str, ModelPrice])
+    """By model, written as it is asked for: ``openai:gpt-5-mini``. None are built in: prices change."""
 
 
 class ApprovalConfig(_Configuration):
@@ -151,6 +172,12 @@ class PromptConfig(_Configuration):
     building: str = (
         "{task}\n\n[Plan, made beforehand]\n{plan}\n\n[End of the plan. Carry it out; depart from it where it is wrong.]"
     )
+    repeated: str = (
+        "[You have made this very call {count} times in a row. It was not run again; this is its earlier result. "
+        "Make another call, or answer.]"
+    )
+    no_reply: str = "NO_REPLY"
+    """A reply that is exactly this is a silent end; empty switches that off. The model has to be told of it by you."""
 
 
 class AgentConfig(_Configuration):
@@ -216,7 +243,7 @@ class AgentConfig(_Configuration):
             max_model_calls=self.budget.max_model_calls,
             max_tool_calls=self.budget.max_tool_calls,
             max_total_tokens=self.budget.max_total_tokens,
-            max_cost_microusd=None if cost is None else round(cost * 1_000_000),
+            max_cost_microusd=None if cost is None else int(Decimal(cost) * 1_000_000),
         )
 
 

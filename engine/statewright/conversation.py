@@ -82,6 +82,20 @@ class Conversation:
         if not cut:
             self._parts = []
 
+    @property
+    def continuing(self) -> bool:
+        """Whether the next reply goes on with a text that was cut off."""
+        return bool(self._parts)
+
+    def joined(self, message: Message) -> str:
+        """A reply's text with the parts that it continues."""
+        return "".join((*self._parts, message.content or ""))
+
+    @property
+    def begun_with(self) -> int:
+        """Where the messages of this attempt begin: behind the system prompt, what is left of the history, and the task."""
+        return self.transcript.begun_with
+
     def settle(self, tool: str, message: Message) -> None:
         """Take a call's one tool message; the exchange is appended, in request order, when it is whole."""
         exchange = self._exchange

@@ -46,7 +46,8 @@ from statewright_states.run.events import (
     StartDenied,
     VerdictReached,
 )
-from statewright_states.run.facts import STATUS, CallPhase, Finish, RunFacts, RunState
+from statewright_states.run.facts import STATUS, CallPhase, ReplyKind, RunFacts, RunState
+from statewright_states.run.questions import reply_kind
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
 from statewright_states.tool.events import ToolAssessed
@@ -115,7 +116,7 @@ class Course:
         self.live: dict[str, Subject[Any]] = dict(self.subjects)
         """The instances that have not ended."""
         self._context = ContextManager(inputs.config)
-        self._router = Router(inputs, self.run, self.conversation, payloads)
+        self._router = Router(inputs, self.run, self.conversation, payloads, self.projection)
         self._waiting: deque[tuple[str, Command]] = deque()
 
     @property
@@ -167,7 +168,7 @@ class Course:
                 self.conversation.begin(map(self.payloads.message, event.messages), event.context_tokens)
             case ReplyReceived():
                 message = self.payloads.message(event.message)
-                cut = event.finish is Finish.LENGTH and not event.calls
+                cut = reply_kind(event) is ReplyKind.LENGTH
                 self.conversation.reply(message, event.calls, cut=cut)
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:

@@ -23,6 +23,7 @@ from statewright.lanes import Lanes
 from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
 from statewright.perform.performer import Performer
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
+from statewright.prices import require_prices
 from statewright.pump import Pump
 from statewright.replay import replay
 from statewright.resumption import require_guards, wakings
@@ -68,13 +69,14 @@ class AgentLoop:
         on_error: ErrorCallback | None = None,
         on_event: EventCallback | None = None,
     ) -> None:
-        """Raises ConfigurationError, for example for an allowed tool that does not exist."""
+        """Raises ConfigurationError: an allowed tool that does not exist, a bound on cost without a model's price."""
         self.provider = provider
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.config = config or AgentConfig()
         self.tools.schemas(self.config.allowed_tools)
         self.journal: Journal = journal or MemoryJournal()
         self._providers = assemble.with_fallbacks(provider, self.config)
+        require_prices(self.config, (each.model for each in self._providers))
         self._hooks = Hooks(hooks)
         self._sessions: set[str] = set()
         self.shutdown = shutdown
@@ -334,6 +336,7 @@ class AgentLoop:
         recorded = await replay(self.journal, run_id)
         if recorded.ended or self._stopping:
             return recorded.state()
+        require_prices(recorded.course.inputs.config, (provider.model for provider in self._providers))
         lease = await self.journal.acquire(run_id)
         try:
             recorded = await replay(self.journal, run_id)

@@ -55,6 +55,26 @@ class MixedState:
         return sum((run.usage for run in self.runs), Usage())
 
     @property
+    def steps_taken(self) -> int:
+        """Model calls for generation that were begun, in both runs."""
+        return sum(run.steps_taken for run in self.runs)
+
+    @property
+    def cost_usd(self) -> float:
+        """The cost in US dollars; ``cost_microusd`` is exact."""
+        return self.cost_microusd / 1_000_000
+
+    @property
+    def silent(self) -> bool:
+        """Whether the run that began last replied that there is nothing to say."""
+        return bool(self.runs) and self.runs[-1].silent
+
+    @property
+    def budget_spent(self) -> str | None:
+        """The bound of BudgetConfig that ended the run that began last."""
+        return self.runs[-1].budget_spent if self.runs else None
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
         """The transcript of the run that began last, in the chat shape."""
         return self.runs[-1].messages if self.runs else []
@@ -90,11 +110,12 @@ class MixedState:
             "verified": self.verified,
             "started_at_us": self.started_at_us,
             "duration_s": self.duration_s,
-            "steps": len(self.steps),
+            "steps": self.steps_taken,
             "model_calls": self.model_calls,
             "tool_calls": self.tool_calls,
             "usage": asdict(self.usage),
             "cost_microusd": self.cost_microusd,
+            "cost_usd": self.cost_usd,
             "path": self.path,
             "waiting": self.waiting,
             "waiting_run": self.waiting_run,

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from statewright.conversation import Conversation
 from statewright.evaluate import EvalResult
 from statewright.inputs import RunInputs
 from statewright.journal.recorder import Payloads
+from statewright.replies import same_call
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright_states.call.events import AttemptReplied
 from statewright_states.messages import LLMResponse, Message, Usage
 from statewright_states.run.events import ReplyReceived
-from statewright_states.run.facts import STATUS, RunFacts, RunState, Verdict
+from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
 from statewright_states.table import Taken
 from statewright_states.vocabulary import StopReason, ToolRequest
 
@@ -26,7 +28,7 @@ NOTICES = {
     StopReason.LLM_ERROR: "The model could not be asked: {error}",
     StopReason.BLOCKED: "Blocked: {error}",
     StopReason.CONTEXT_FULL: "The messages no longer fit into the model's window.",
-    StopReason.BUDGET_EXCEEDED: "The budget is used up.",
+    StopReason.BUDGET_EXCEEDED: "The budget is used up: {budget}.",
     StopReason.REPEATING: "The model asked for the same calls again and again.",
     StopReason.EMPTY_REPLY: "The model gave no answer.",
     StopReason.APPROVAL_DENIED: "A person rejected the run.",
@@ -36,13 +38,25 @@ NOTICES = {
 """What the final output says where the model said nothing."""
 
 
+NOT_RUN = ("skipped", "repeated")
+"""Outcomes of calls without a result of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierCall:
+    """A tool call that was made before: its name in the journal, and what the model was shown."""
+
+    tool: str
+    result: str
+
+
 class Projection:
     """Gathers what AgentState shows. Appends only; nothing is recomputed per step."""
 
     def __init__(self, inputs: RunInputs, payloads: Payloads) -> None:
         self._inputs = inputs
         self._payloads = payloads
-        self._steps: list[tuple[int, LLMResponse, tuple[ToolRequest, ...]]] = []
+        self._steps: list[tuple[int, LLMResponse, tuple[ToolRequest, ...], CutOff]] = []
         self._results: dict[str, ToolCallResult] = {}
         self._requests: dict[str, tuple[ToolRequest, str]] = {}
         self._last_reply: AttemptReplied | None = None
@@ -79,7 +93,7 @@ class Projection:
             else None,
             model=reply.model if reply else None,
         )
-        self._steps.append((number, response, event.calls))
+        self._steps.append((number, response, event.calls, event.cut_off))
 
     def changed(self, tool: str, call: Message) -> None:
         """Guards have replaced the arguments of a call; ``call`` holds it as it is now."""
@@ -106,6 +120,15 @@ class Projection:
         """A tool call and its argument text: the model's, or what guards put in its place."""
         return self._requests[tool]
 
+    def earlier(self, tool: str) -> EarlierCall | None:
+        """The last call before ``tool`` that is the same and was not skipped. It stands near the end where it is asked for."""
+        request, arguments = self._requests[tool]
+        wanted = same_call(request.name, arguments)
+        for before, result in reversed(self._results.items()):
+            if result.outcome not in NOT_RUN and same_call(result.tool_name, result.args) == wanted:
+                return EarlierCall(before, result.result)
+        return None
+
     @staticmethod
     def verified(facts: RunFacts) -> bool | None:
         """What the judge said, or None where nobody judged or the judge could not be asked."""
@@ -114,11 +137,12 @@ class Projection:
         return facts.verdict is Verdict.PASSED
 
     def final_output(self, facts: RunFacts, conversation: Conversation) -> str:
-        """The answer; where the model said nothing, a notice that says why."""
-        if facts.stop_reason is None:
+        """The answer; where the model said nothing, a notice that says why. Silence is empty."""
+        if facts.stop_reason is None or facts.silent:
             return ""
-        notice = NOTICES.get(facts.stop_reason, "")
-        return conversation.output or notice.format(steps=facts.step, error=self.error or "no reason was given")
+        notice, budget = NOTICES.get(facts.stop_reason, ""), facts.budget.value if facts.budget else ""
+        error = self.error or "no reason was given"
+        return conversation.output or notice.format(steps=facts.step, error=error, budget=budget)
 
     def state(
         self,
@@ -146,7 +170,13 @@ class Projection:
             path=tuple(self.path),
             pending=() if ended else tuple(pending),
             error=self.error,
+            steps_taken=facts.step,
+            cost_microusd=facts.cost_microusd,
+            silent=ended and facts.silent,
+            budget_spent=facts.budget.value if facts.budget else None,
+            new_messages_start=conversation.begun_with,
         )
 
-    def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest]) -> StepResult:
-        return StepResult(number, response, tuple(self._results[call.tool] for call in calls if call.tool in self._results))
+    def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest], cut_off: CutOff) -> StepResult:
+        results = tuple(self._results[call.tool] for call in calls if call.tool in self._results)
+        return StepResult(number, response, results, cut_off)

@@ -5,7 +5,6 @@ Pure but for payloads: the same command in the same course gives the same event,
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Any
 
 from statewright import prompts
@@ -13,15 +12,18 @@ from statewright.context import ContextManager
 from statewright.conversation import Conversation, rolling_digest
 from statewright.evaluate import SelfEvaluator
 from statewright.inputs import RunInputs
-from statewright.journal.entry import encode
 from statewright.journal.recorder import Payloads
 from statewright.machine import Subject
+from statewright.projection import Projection
+from statewright.replies import calls_digest, cut_off, finish_of, is_silent
+from statewright.tools import truncate_result
 from statewright.transcript import Transcript
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import CallRequested
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import (
+    AnswerRepeated,
     CallModel,
     CancelCall,
     CancelTool,
@@ -45,19 +47,10 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, Finish, RunFacts
+from statewright_states.run.facts import CallFault, RunFacts
 from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown, ReportSettled
-from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRequested, ToolSkipped, ToolStopped
+from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
 from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested, ToolRequest
-
-FINISHES = {
-    "stop": Finish.STOP,
-    "tool_calls": Finish.TOOL_CALLS,
-    "length": Finish.LENGTH,
-    "content_filter": Finish.BLOCKED,
-    "refusal": Finish.BLOCKED,
-}
-"""The neutral finish reasons in the run table's words; any other is OTHER."""
 
 RUN, CALL, TOOL = "run", "call", "tool"
 
@@ -65,10 +58,18 @@ RUN, CALL, TOOL = "run", "call", "tool"
 class Router:
     """Turns internal commands into (machine, instance, event)."""
 
-    def __init__(self, inputs: RunInputs, run: Subject[RunFacts], conversation: Conversation, payloads: Payloads) -> None:
+    def __init__(
+        self,
+        inputs: RunInputs,
+        run: Subject[RunFacts],
+        conversation: Conversation,
+        payloads: Payloads,
+        projection: Projection,
+    ) -> None:
         self._inputs = inputs
         self._run = run
         self._conversation = conversation
+        self._projection = projection
         self._payloads = payloads
         self._context = ContextManager(inputs.config)
         self._rule = inputs.rule
@@ -86,6 +87,8 @@ class Router:
                 return TOOL, command.request.tool, ToolRequested(command.request, command.released, self._rule)
             case ReleaseTool():
                 return TOOL, command.tool, ToolReleased()
+            case AnswerRepeated():
+                return TOOL, command.request.tool, self._repeated(command.request)
             case SkipTool():
                 message = prompts.skipped(self._inputs.config.prompts, command.request.call_id, command.reason)
                 return TOOL, command.request.tool, ToolSkipped(command.reason, self._put(message), command.request)
@@ -134,6 +137,14 @@ class Router:
             self._conversation.take_added(),
         )
 
+    def _repeated(self, request: ToolRequest) -> ToolRepeated:
+        """The call's earlier result, with a note before it; the bound of a result holds for both together."""
+        config, earlier = self._inputs.config, self._projection.earlier(request.tool)
+        note = config.prompts.repeated.replace("{count}", str(self._run.facts.repeated))
+        text = truncate_result(f"{note}\n{earlier.result}" if earlier else note, config.max_tool_result_chars)
+        message = prompts.tool_message(request.call_id, text)
+        return ToolRepeated(earlier.tool if earlier else "", self._put(message), request)
+
     def _max_requests(self) -> int:
         """What one call may put on the wire: every attempt on every model, as far as the budget goes."""
         retry, budget = self._inputs.config.retry, self._inputs.config.budget.max_model_calls
@@ -168,17 +179,21 @@ class Router:
     def _reply(self, report: ReportCall, recorded: Event | None) -> ReplyReceived:
         message = self._message(report)
         calls = tuple(self._request(report.call, at, message) for at in range(len(message.tool_calls)))
-        names = [(call.name, call.arguments) for call in message.tool_calls]
+        finish, asked = finish_of(report.finish), message.tool_calls
+        config = self._inputs.config
+        cut = cut_off(finish, asked, report.tokens - report.input_tokens, config.max_output_tokens)
         return ReplyReceived(
-            finish=FINISHES.get(report.finish, Finish.OTHER),
+            finish=finish,
             has_text=bool((message.content or "").strip()),
             message=message.digest,
             calls=calls,
-            calls_digest=sha256(encode(names)).hexdigest() if calls else "",
+            calls_digest=calls_digest(asked),
             attempts=report.attempts,
             tokens=report.tokens,
             cost_microusd=report.cost_microusd,
             context_tokens=self._tokens(recorded, message),
+            cut_off=cut,
+            silent=is_silent(finish, cut, asked, self._conversation.joined(message), config.prompts.no_reply),
         )
 
     def _request(self, asked_in: str, at: int, message: Message) -> ToolRequest:

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from enum import StrEnum
 from typing import Any
 
 from statewright_states.approval import UNSIGNED, SignOff
 from statewright_states.messages import LLMResponse, Usage
+from statewright_states.run.facts import CutOff
 from statewright_states.vocabulary import Status, StopReason
+
+
+class LoopPhase(StrEnum):
+    """What one step came to, as a loop of generate, execute, evaluate names it."""
+
+    TOOLS_EXECUTED = "tools_executed"
+    """The model asked for tools, and they were handled: the loop goes on."""
+    COMPLETED = "completed"
+    """The model gave a final answer."""
+    ERROR = "error"
+    """Neither: a reply that was empty, cut off or blocked, or none at all."""
+
+
+TOOL_RAN = ("returned", "failed", "timed_out", "outcome_unknown")
+"""Outcomes of tool calls that were executed, or could not be for a fault of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +36,8 @@ class ToolCallResult:
     result: str
     call_id: str
     outcome: str
-    """The final state of the tool machine: returned, failed, timed_out, denied, skipped, cancelled, outcome_unknown."""
+    """The final state of the tool machine: returned, failed, timed_out, denied, skipped, repeated, cancelled,
+    outcome_unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +47,33 @@ class StepResult:
     number: int
     response: LLMResponse
     tool_results: tuple[ToolCallResult, ...] = ()
+    cut_off: CutOff = CutOff.NO
+    """Whether the reply was cut off by its length, and how that is known."""
+
+    @property
+    def phase(self) -> LoopPhase:
+        """Tool calls that are whole are TOOLS_EXECUTED, text that ended by itself is COMPLETED, anything else ERROR."""
+        if self.cut_off is not CutOff.NO or self.response.finish_reason not in ("stop", "tool_calls"):
+            return LoopPhase.ERROR
+        if self.response.tool_calls:
+            return LoopPhase.TOOLS_EXECUTED
+        completed = self.response.finish_reason == "stop" and (self.response.content or "").strip()
+        return LoopPhase.COMPLETED if completed else LoopPhase.ERROR
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """What a caller that keeps the conversation itself needs of a run: the answer, and the messages to add.
+
+    ``tools_used`` names the tool of each call that was executed, in order, repetitions included. ``messages`` is the whole
+    transcript; those from ``new_messages_start`` on came with the run, those before are what it was given: the system
+    prompt, the history and the task.
+    """
+
+    final_content: str | None
+    tools_used: list[str]
+    messages: list[dict[str, Any]]
+    new_messages_start: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +113,36 @@ class AgentState:
     """The ids of the rows that the run machine took."""
     pending: tuple[PendingApproval, ...] = ()
     error: str | None = None
+    steps_taken: int = 0
+    """Model calls for generation that were begun, also one that gave no reply and so has no entry in ``steps``."""
+    cost_microusd: int = 0
+    """Millionths of a US dollar by the configured prices; 0 where there are none."""
+    silent: bool = False
+    """Whether the model replied that there is nothing to say (``NO_REPLY``); the output is empty then."""
+    budget_spent: str | None = None
+    """The bound of BudgetConfig that ended the run, such as ``max_total_tokens``."""
+    new_messages_start: int = 0
+    """How many of ``messages`` the run was given: the system prompt, the history and the task."""
+
+    @property
+    def cost_usd(self) -> float:
+        """The cost in US dollars; ``cost_microusd`` is exact."""
+        return self.cost_microusd / 1_000_000
+
+    @property
+    def phase(self) -> LoopPhase | None:
+        """The phase of the last step; ERROR when it gave no reply or the run failed, None before the first."""
+        failed = self.status is Status.FAILED or self.stop_reason is StopReason.STEP_TIMEOUT
+        return LoopPhase.ERROR if failed else self.steps[-1].phase if self.steps else None
+
+    @property
+    def tools_used(self) -> list[str]:
+        """The tool of each call that was executed, in order, repetitions included."""
+        return [result.tool_name for step in self.steps for result in step.tool_results if result.outcome in TOOL_RAN]
+
+    def turn_result(self) -> TurnResult:
+        """The run as one turn of a conversation that the caller keeps."""
+        return TurnResult(self.final_output, self.tools_used, self.messages, self.new_messages_start)
 
     @property
     def waiting(self) -> bool:
@@ -75,9 +150,9 @@ class AgentState:
         return bool(self.pending) and self.status is Status.RUNNING
 
     def to_output_dict(self) -> dict[str, Any]:
-        """JSON-ready data for machines that read the outcome."""
+        """JSON-ready data for machines that read the outcome: every field, and what the properties say."""
         shape = asdict(self)
-        shape["waiting"] = self.waiting
+        shape |= {"waiting": self.waiting, "phase": self.phase, "tools_used": self.tools_used, "cost_usd": self.cost_usd}
         shape["steps"] = [_step(step) for step in self.steps]
         return shape
 
@@ -88,6 +163,7 @@ def _step(step: StepResult) -> dict[str, Any]:
         "number": step.number,
         "content": response.content,
         "finish_reason": response.finish_reason,
+        "cut_off": step.cut_off,
         "tool_calls": [asdict(call) for call in response.tool_calls],
         "tool_results": [asdict(result) for result in step.tool_results],
     }

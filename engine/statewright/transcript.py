@@ -48,6 +48,11 @@ class Transcript:
         self.marks.append(Mark.SAID)
 
     @property
+    def begun_with(self) -> int:
+        """How many messages stand up to the task, which is the last one held; those behind it were said since."""
+        return 1 + max((at for at, mark in enumerate(self.marks) if mark is Mark.HELD), default=-1)
+
+    @property
     def exchanges(self) -> int:
         """How many exchanges with tools this attempt holds; an earlier history is not counted."""
         said = zip(self.messages, self.marks, strict=True)

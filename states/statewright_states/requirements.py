@@ -49,6 +49,12 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "Budgets of model calls, tool calls, tokens and cost are asked for before they are used; a spent one ends the run.",
         "contract 15, budgets",
     ),
+    "R-BUDG-2": Requirement(
+        "Cost is reckoned per attempt from the provider's counts and the configured prices, rounded up to a millionth of a "
+        "dollar; a bound on cost without a price for every model in use is a configuration error.",
+        "contract 15, budgets: cost",
+        elsewhere="prices: the cost of an attempt, and the check before a run",
+    ),
     "R-FAULT-1": Requirement(
         "A defect of the engine, or a context that cannot be built, ends the run visibly as failed; it never hangs.",
         "contract 17, failures before the first call; agent loop life cycle: an error ends a run too",
@@ -76,7 +82,8 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 2, empty text; agent loop chapter: an empty reply is an error",
     ),
     "R-REPLY-6": Requirement(
-        "A model that asks for the same calls more than max_identical_calls times in a row ends the run partial.",
+        "A model that asks for the same calls more than max_identical_calls times in a row is given the earlier results "
+        "with a note, and nothing runs; if it asks once more, the run ends partial.",
         "the configuration's max_identical_calls; stop reason repeating",
     ),
     "R-REPLY-7": Requirement(
@@ -86,7 +93,12 @@ REQUIREMENTS: Mapping[str, Requirement] = {
     "R-REPLY-8": Requirement(
         "A reply that is exactly NO_REPLY is a silent end; inside other text it is text.",
         "contract 18, silent end; agent loop life cycle: suppressed replies",
-        elsewhere="whoever shows the output: for the run it is a final answer",
+    ),
+    "R-REPLY-9": Requirement(
+        "A reply is cut off by length also where its server hides it: its output tokens reached max_output_tokens, or the "
+        "arguments of its last call end in the middle.",
+        "contract 2 and 3, length",
+        elsewhere="the reading of a reply, which gives the run cut_off and the reason; then R-REPLY-3 and R-CONT-1",
     ),
     "R-CONT-1": Requirement(
         "A reply that was cut off by length is kept, and the model is asked to continue it; the output is the concatenation.",

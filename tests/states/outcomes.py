@@ -27,7 +27,7 @@ from statewright_states.run.events import (
     SummaryReady,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, Finish
+from statewright_states.run.facts import CallFault, CutOff, Finish
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import Purpose, ToolRequest
@@ -194,6 +194,8 @@ class Outcomes:
             calls=calls,
             calls_digest=self.chance.choice("ab"),
             context_tokens=self.size(),
+            cut_off=CutOff.NO if self._in(2) else self.chance.choice((*[CutOff.NO] * 6, *CutOff)),
+            silent=self._in(10),
             **_used(report),
         )
 

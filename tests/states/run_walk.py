@@ -33,7 +33,17 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, CallPhase, EvaluationMode, Finish, OnLimit, RunFacts, RunSettings, RunState
+from statewright_states.run.facts import (
+    CallFault,
+    CallPhase,
+    CutOff,
+    EvaluationMode,
+    Finish,
+    OnLimit,
+    RunFacts,
+    RunSettings,
+    RunState,
+)
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested, ToolRequest
@@ -162,6 +172,8 @@ def _reply(facts: RunFacts, chance: Random) -> ReplyReceived:
         tokens=1,
         cost_microusd=1,
         context_tokens=chance.randint(1, 3),
+        cut_off=chance.choice((*[CutOff.NO] * 6, *CutOff)),
+        silent=chance.random() < 0.1,
     )
 
 

@@ -19,6 +19,7 @@ from statewright_states.tool.events import (
     ToolDeadline,
     ToolFailed,
     ToolReleased,
+    ToolRepeated,
     ToolRequested,
     ToolResumed,
     ToolReturned,
@@ -44,10 +45,11 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
     effect = chance.choice(tuple(ToolEffect))
     request = ToolRequest("tool-1", "id", "tool", "arguments", effect, chance.random() < 0.5, True)
     given_up = [ToolSkipped("stopped", "skipped", request), ToolCancelled("cancelled", request)]
+    repeated = ToolRepeated("tool-0", "the earlier result", request)
     if state in TOOL.final:
         return [*RAN, *_assessed(), *_decisions("arguments", chance), NOBODY]
     if not facts.tool:
-        return [ToolRequested(request, released, rule) for released in (True, False) for rule in RULES] + given_up
+        return [ToolRequested(request, released, rule) for released in (True, False) for rule in RULES] + [*given_up, repeated]
     stopped: list[Event] = [ToolStopped("stopped")] if facts.released else []
     released: list[Event] = [] if facts.released else [ToolReleased()]
     resumed = ToolResumed(2, "its outcome is unknown")

@@ -20,6 +20,7 @@ from statewright_states.call.events import CallRequested, ReplyBegan
 from statewright_states.call.table import CALL
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import (
+    AnswerRepeated,
     AskAgain,
     AskOutcome,
     AskToClose,
@@ -60,6 +61,7 @@ from statewright_states.tool.commands import (
 from statewright_states.tool.events import (
     ToolCancelled,
     ToolReleased,
+    ToolRepeated,
     ToolRequested,
     ToolResumed,
     ToolSkipped,
@@ -161,7 +163,7 @@ class World:
                 self.pending.append(Pending(What.RUN_TIMER))
             case CallModel() | StopCall() | CancelCall():
                 self._about_a_call(command)
-            case RequestTool() | ReleaseTool() | SkipTool() | StopTool() | CancelTool():
+            case RequestTool() | ReleaseTool() | AnswerRepeated() | SkipTool() | StopTool() | CancelTool():
                 self._about_a_tool(command)
             case AskOutcome():
                 self.pending.append(Pending(What.OUTCOME, subject=command.tool))
@@ -201,7 +203,7 @@ class World:
             case CancelCall():
                 self._later(self.calls[command.call], CancelRequested())
 
-    def _about_a_tool(self, command: RequestTool | ReleaseTool | SkipTool | StopTool | CancelTool) -> None:
+    def _about_a_tool(self, command: RequestTool | ReleaseTool | AnswerRepeated | SkipTool | StopTool | CancelTool) -> None:
         name = command.tool if isinstance(command, ReleaseTool) else command.request.tool
         tool = self.tools.setdefault(name, Machine(name, TOOL))
         match command:
@@ -209,6 +211,8 @@ class World:
                 self._later(tool, ToolRequested(command.request, command.released, self.facts.settings.approval))
             case ReleaseTool():
                 self._later(tool, ToolReleased())
+            case AnswerRepeated():
+                self._later(tool, ToolRepeated(earlier="earlier", message="repeated", request=command.request))
             case SkipTool():
                 self._later(tool, ToolSkipped(command.reason, message="skipped", request=command.request))
             case StopTool():

@@ -70,9 +70,12 @@ def summary(state: AnyState) -> Text:
     facts = [
         reason,
         judged,
-        counted(len(state.steps), "step"),
+        "no reply wanted" if state.silent else "",
+        state.budget_spent or "",
+        counted(state.steps_taken, "step"),
         seconds(state.duration_s),
         counted(state.usage.total_tokens, "token"),
+        f"{state.cost_usd:.6f} USD" if state.cost_microusd else "",
         state.run_id,
     ]
     return Text.assemble((word, tone), ("  " + " · ".join(fact for fact in facts if fact), ""))

@@ -111,7 +111,7 @@ async def _line(journal: Journal, run_id: str) -> RunLine:
     except (StatewrightError, ValueError, LookupError, TypeError):
         return RunLine(run_id, "damaged", None, 0, 0, "verify it")
     status = "waiting" if state.waiting else state.status.value
-    return RunLine(run_id, status, None, len(state.steps), state.started_at_us, task)
+    return RunLine(run_id, status, None, state.steps_taken, state.started_at_us, task)
 
 
 def _print(console: Console, lines: Sequence[RunLine]) -> None:

@@ -30,11 +30,12 @@ from statewright_states.run.events import (
     ToolOutcomeUnknown,
     VerdictReached,
 )
-from statewright_states.run.facts import Finish
+from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool.events import (
     ApprovalGiven,
     NobodyToAsk,
     ToolFailed,
+    ToolRepeated,
     ToolRequested,
     ToolResumed,
     ToolSkipped,
@@ -42,7 +43,7 @@ from statewright_states.tool.events import (
 )
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
-SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "cancelled", "outcome_unknown"))
+SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "repeated", "cancelled", "outcome_unknown"))
 TONES: Mapping[str, str] = {
     "success": "bold green",
     "returned": "green",
@@ -55,6 +56,7 @@ TONES: Mapping[str, str] = {
     "outcome_unknown": "bold yellow",
     "denied": "yellow",
     "skipped": "yellow",
+    "repeated": "yellow",
     "cancelled": "yellow",
 }
 """How a state is set; every other one is plain."""
@@ -235,8 +237,14 @@ def _of_run(event: RunEvent) -> str:
 
 
 def _of_reply(reply: ReplyReceived) -> str:
-    if reply.finish is Finish.LENGTH:
+    if reply.finish is Finish.LENGTH or reply.cut_off is CutOff.STATED:
         return "is cut off by its length"
+    if reply.cut_off is CutOff.AT_CAP:
+        return "is cut off: it has as many tokens as it may have"
+    if reply.cut_off is CutOff.IN_ARGUMENTS:
+        return "is cut off in the middle of a call's arguments"
+    if reply.silent:
+        return "has nothing to say"
     if reply.calls:
         return f"asks for {', '.join(request.name for request in reply.calls)}"
     return "answers" if reply.has_text else "says nothing"
@@ -270,6 +278,8 @@ def _of_tool(event: RunEvent, took: str) -> str:
             return f"{took}, {failed.error}"
         case ToolSkipped() as skipped:
             return skipped.reason
+        case ToolRepeated() as repeated:
+            return f"made again; the result of {repeated.earlier} stands for it"
         case ToolRequested() as requested:
             return f"{requested.request.effect}, {requested.request.call_id}"
         case ToolStopped():

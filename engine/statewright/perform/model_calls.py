@@ -10,8 +10,11 @@ from statewright.context import ContextManager
 from statewright.course import Course
 from statewright.evaluate import SelfEvaluator
 from statewright.hooks import Decided, HookPoint, ModelCall
+from statewright.perform.held_text import HeldText
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
+from statewright.prices import cost_microusd
+from statewright.replies import cut_off, finish_of, is_silent
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.call.facts import CallFacts
@@ -125,10 +128,15 @@ class ModelCalls:
         )
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
-        observer = _Watch(self._deliver, self._equipment, command, cause)
+        observer = _Watch(self._deliver, self._equipment, command, cause, self._marker)
         event = await self._guarded(command, provider, request, observer)
         self._void = self._void or (isinstance(event, AttemptFailed) and event.shown)
         self._deliver("call", command.call, event, cause)
+
+    @property
+    def _marker(self) -> str:
+        """What a reply would be if it were none; the rest of a text that was cut off cannot be that."""
+        return "" if self._course.conversation.continuing else self._course.inputs.config.prompts.no_reply
 
     async def _guarded(
         self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
@@ -180,9 +188,17 @@ class ModelCalls:
             what = f"{provider.model} gave {type(response).__name__}, an LLMResponse is expected"
             return _failed(command, Fault.REJECTED, "MalformedReply", what, observer.shown)
         observer.began()
-        return self._replied(command, response)
+        if not self._silent(response):
+            observer.release()
+        return self._replied(command, provider.model, response)
 
-    def _replied(self, command: SendRequest, response: LLMResponse) -> AttemptReplied:
+    def _silent(self, response: LLMResponse) -> bool:
+        """Whether this reply will be taken for none; the run decides that by the same rule, from the record."""
+        config, finish, calls = self._course.inputs.config, finish_of(response.finish_reason), response.tool_calls
+        cut = cut_off(finish, calls, (response.usage or Usage()).output_tokens, config.max_output_tokens)
+        return is_silent(finish, cut, calls, response.content or "", self._marker)
+
+    def _replied(self, command: SendRequest, model: str, response: LLMResponse) -> AttemptReplied:
         payloads = self._course.payloads
         calls = _with_own_ids(response.tool_calls, command.call)
         usage = response.usage or Usage()
@@ -196,18 +212,19 @@ class ModelCalls:
             output_tokens=usage.output_tokens,
             cached_input_tokens=usage.cached_input_tokens,
             reasoning_tokens=usage.reasoning_tokens,
-            cost_microusd=0,
+            cost_microusd=cost_microusd(self._course.inputs.config.budget.prices.get(model), usage),
         )
 
 
 class _Watch:
     """Watches one attempt for the machine and for observers."""
 
-    def __init__(self, deliver: Deliver, equipment: Equipment, command: SendRequest, cause: str) -> None:
+    def __init__(self, deliver: Deliver, equipment: Equipment, command: SendRequest, cause: str, marker: str) -> None:
         self._deliver = deliver
         self._observers = equipment.observers
         self._command = command
         self._cause = cause
+        self._held = HeldText(marker, self._show)
         self._begun = False
         self.shown = False
 
@@ -218,6 +235,13 @@ class _Watch:
 
     def chunk(self, chunk: StreamChunk) -> None:
         self.began()
+        self._held.chunk(chunk)
+
+    def release(self) -> None:
+        """The reply is complete, and it is text: nothing is held back."""
+        self._held.release()
+
+    def _show(self, chunk: StreamChunk) -> None:
         self.shown = True
         self._observers.chunk(chunk)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from statewright_states.row import Command
+from statewright_states.run.facts import Budget
 from statewright_states.vocabulary import Purpose, StopReason, ToolRequest
 
 
@@ -67,6 +68,13 @@ class ReleaseTool(Command):
     """The turn of a call that was handed over earlier has come."""
 
     tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerRepeated(Command):
+    """Answer a call with the result of the same call before it, and a note; it is not run again."""
+
+    request: ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,6 +158,7 @@ class DropOldExchanges(Command):
 
 @dataclass(frozen=True, slots=True)
 class FinishRun(Command):
-    """The run is over: settle what is left, then write the last entry."""
+    """The run is over: settle what is left, then write the last entry. ``budget`` names the one that is used up."""
 
     reason: StopReason
+    budget: Budget | None = None

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from statewright_states.row import Command, Effect, Event
 from statewright_states.run.commands import (
+    AnswerRepeated,
     AskAgain,
     AskOutcome,
     AskToClose,
@@ -45,8 +46,8 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, CallPhase, Finish, OpenCall, RunFacts, Verdict
-from statewright_states.run.questions import verdict
+from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
+from statewright_states.run.questions import reply_kind, spent_budget, verdict
 from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
@@ -170,6 +171,11 @@ def _in_phase(calls: Sequence[OpenCall], tool: str, phase: CallPhase) -> tuple[O
     return tuple(OpenCall(call.request, phase) if call.request.tool == tool else call for call in calls)
 
 
+def answer_repeated(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...]:
+    """Answer each call with the result of the same call before it."""
+    return tuple(AnswerRepeated(call) for call in event.calls)
+
+
 def skip_all(reason: str) -> Effect:
     """Skip every call that has not been released."""
 
@@ -208,13 +214,19 @@ def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:
 
 
 def finish(reason: StopReason) -> Effect:
-    """End the run for this reason."""
+    """End the run for this reason; the end for a budget names the one that is used up."""
 
     def end(facts: RunFacts, event: Event) -> Command:
-        return FinishRun(reason)
+        over_budget = reason is StopReason.BUDGET_EXCEEDED
+        return FinishRun(reason, spent_budget(facts, event) if over_budget else None)
 
     end.__name__ = f"finish({reason.value})"
     return end
+
+
+def finish_over_tool_calls(facts: RunFacts, event: ReplyReceived) -> Command:
+    """End the run, because its tool calls would pass their budget."""
+    return FinishRun(StopReason.BUDGET_EXCEEDED, Budget.TOOL_CALLS)
 
 
 # -- data ------------------------------------------------------------------------------------------------------------
@@ -274,17 +286,14 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
 
 
 def _after_reply(facts: RunFacts, event: ReplyReceived) -> RunFacts:
+    facts = replace(facts, context_tokens=event.context_tokens, silent=event.silent)
     if not event.calls:
-        return replace(facts, context_tokens=event.context_tokens)
-    return replace(
-        facts,
-        context_tokens=event.context_tokens,
-        exchanges=facts.exchanges + 1,
-        continuations=facts.continuations if event.finish is Finish.LENGTH else 0,
-        tools=tuple(OpenCall(call, WAITING) for call in event.calls),
-        repeated=facts.repeated + 1 if event.calls_digest == facts.last_calls else 1,
-        last_calls=event.calls_digest,
-    )
+        return facts
+    facts = replace(facts, exchanges=facts.exchanges + 1, tools=tuple(OpenCall(call, WAITING) for call in event.calls))
+    if reply_kind(event) is ReplyKind.TOOLS_CUT:
+        return facts
+    repeated = facts.repeated + 1 if event.calls_digest == facts.last_calls else 1
+    return replace(facts, continuations=0, repeated=repeated, last_calls=event.calls_digest)
 
 
 def _verdict(facts: RunFacts, event: VerdictReached) -> Verdict:
@@ -310,10 +319,12 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
         case ReleaseTool():
             released = _in_phase(facts.tools, command.tool, LAUNCHED)
             return replace(facts, tools=released, tool_calls=facts.tool_calls + 1)
+        case AnswerRepeated():
+            return replace(facts, tools=_in_phase(facts.tools, command.request.tool, LAUNCHED))
         case SkipTool() | CancelTool():
             return replace(facts, tools=_in_phase(facts.tools, command.request.tool, SETTLED))
         case FinishRun():
-            return replace(facts, stop_reason=command.reason)
+            return replace(facts, stop_reason=command.reason, budget=command.budget)
         case _:
             return facts
 

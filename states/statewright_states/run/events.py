@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from statewright_states.row import Event
-from statewright_states.run.facts import CallFault, Finish, RunSettings
+from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
 from statewright_states.vocabulary import HookDecision, ToolRequest
 
 
@@ -60,7 +60,8 @@ class ReplyReceived(Event):
 
     ``message`` is the digest of the assistant message; ``calls_digest`` names the set of calls (names and arguments),
     so that repetition can be seen; ``attempts``, ``tokens`` and ``cost_microusd`` are what the call used;
-    ``context_tokens`` estimates the transcript with this reply.
+    ``context_tokens`` estimates the transcript with this reply. ``finish`` is what the model said, ``cut_off`` what is
+    true; ``silent`` tells that the text is exactly the marker for "no reply".
     """
 
     finish: Finish
@@ -72,6 +73,8 @@ class ReplyReceived(Event):
     tokens: int
     cost_microusd: int
     context_tokens: int
+    cut_off: CutOff = CutOff.NO
+    silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +175,8 @@ class SummaryReady(Event):
 class SummaryFailed(Event):
     """No summary, or none that can be used: the messages stay, but ``dropped`` of them where they do not fit.
 
-    The counts say what is left; ``before`` and ``after`` are rolling digests of all messages.
+    The counts say what is left; ``before`` and ``after`` are rolling digests of all messages. ``tokens`` and
+    ``cost_microusd`` are those of a reply that held no summary.
     """
 
     error: str

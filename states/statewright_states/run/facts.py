@@ -59,6 +59,39 @@ class ReplyKind(StrEnum):
     BLOCKED = "blocked"
     EMPTY = "empty"
     OTHER = "other"
+    SILENT = "silent"
+
+
+class CutOff(StrEnum):
+    """Whether a reply was cut off by its length, and how that is known: not every server says so."""
+
+    NO = "no"
+    STATED = "stated"
+    """Its finish reason is length."""
+    AT_CAP = "at_cap"
+    """It is said to have ended by itself, with as many output tokens as were allowed."""
+    IN_ARGUMENTS = "in_arguments"
+    """It is said to have ended by itself, and the arguments of its last call end in the middle."""
+
+
+class Repetition(StrEnum):
+    """Whether the model asks for the very calls of its last reply again."""
+
+    FRESH = "fresh"
+    """No, or not yet more often than allowed."""
+    AGAIN = "again"
+    """Once more than allowed: it is told so."""
+    GOES_ON = "goes_on"
+    """Again after it was told."""
+
+
+class Budget(StrEnum):
+    """What a run may use up, by the names of the configuration."""
+
+    MODEL_CALLS = "max_model_calls"
+    TOOL_CALLS = "max_tool_calls"
+    TOTAL_TOKENS = "max_total_tokens"
+    COST = "max_cost_usd"
 
 
 class CallFault(StrEnum):
@@ -184,7 +217,10 @@ class RunFacts:
     context_tokens: int = 0
     tools: tuple[OpenCall, ...] = ()
     repeated: int = 0
+    """How often in a row the model has asked for the same calls; replies that were cut off do not count."""
     last_calls: str = ""
+    silent: bool = False
+    """Whether the last reply says that there is nothing to say."""
     model_calls: int = 0
     """Requests put on the wire, retries included."""
     tool_calls: int = 0
@@ -192,3 +228,5 @@ class RunFacts:
     cost_microusd: int = 0
     verdict: Verdict | None = None
     stop_reason: StopReason | None = None
+    budget: Budget | None = None
+    """Which budget ended the run, if one did."""

@@ -20,12 +20,15 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import (
+    Budget,
     CallFault,
     CallPhase,
+    CutOff,
     EvaluationMode,
     Finish,
     OnLimit,
     Remedy,
+    Repetition,
     ReplyKind,
     RunFacts,
     Verdict,
@@ -46,13 +49,22 @@ class Left(StrEnum):
 @one_of(ReplyKind)
 def kind(facts: RunFacts, event: ReplyReceived) -> ReplyKind:
     """What kind of reply is this?"""
+    return reply_kind(event)
+
+
+def reply_kind(event: ReplyReceived) -> ReplyKind:
+    """The kind of a reply, for whoever follows it beside the table."""
     match event.finish:
         case Finish.BLOCKED:
             return ReplyKind.BLOCKED
-        case Finish.LENGTH:
+        case Finish.OTHER:
+            return ReplyKind.OTHER
+        case _ if event.finish is Finish.LENGTH or event.cut_off is not CutOff.NO:
             return ReplyKind.TOOLS_CUT if event.calls else ReplyKind.LENGTH
-        case Finish.STOP | Finish.TOOL_CALLS if event.calls:
+        case _ if event.calls:
             return ReplyKind.TOOLS
+        case Finish.STOP if event.silent:
+            return ReplyKind.SILENT
         case Finish.STOP:
             return ReplyKind.FINAL if event.has_text else ReplyKind.EMPTY
         case _:
@@ -65,11 +77,13 @@ def needs_person(facts: RunFacts, event: ReplyReceived) -> bool:
     return any(call.person for call in event.calls)
 
 
-@yes_no
-def repeating(facts: RunFacts, event: ReplyReceived) -> bool:
+@one_of(Repetition)
+def repeating(facts: RunFacts, event: ReplyReceived) -> Repetition:
     """Has the model asked for these very calls so often in a row that it goes in circles?"""
-    again = bool(event.calls) and event.calls_digest == facts.last_calls
-    return facts.settings.max_identical_calls > 0 and again and facts.repeated >= facts.settings.max_identical_calls
+    allowed = facts.settings.max_identical_calls
+    if not allowed or event.calls_digest != facts.last_calls or facts.repeated < allowed:
+        return Repetition.FRESH
+    return Repetition.AGAIN if facts.repeated == allowed else Repetition.GOES_ON
 
 
 @yes_no
@@ -96,15 +110,20 @@ def steps_left(facts: RunFacts, event: Event) -> bool:
 @yes_no
 def budget_left(facts: RunFacts, event: Event) -> bool:
     """Is there budget for one more model call (calls, tokens, cost), what this event used counted?"""
+    return spent_budget(facts, event) is None
+
+
+def spent_budget(facts: RunFacts, event: Event) -> Budget | None:
+    """The budget that leaves no room for one more model call, or None."""
     settings = facts.settings
     spent = facts.model_calls + int(getattr(event, "attempts", 0))
     tokens = facts.tokens + int(getattr(event, "tokens", 0))
     cost = facts.cost_microusd + int(getattr(event, "cost_microusd", 0))
-    return (
-        _below(spent, settings.max_model_calls)
-        and _below(tokens, settings.max_total_tokens)
-        and _below(cost, settings.max_cost_microusd)
-    )
+    if not _below(spent, settings.max_model_calls):
+        return Budget.MODEL_CALLS
+    if not _below(tokens, settings.max_total_tokens):
+        return Budget.TOTAL_TOKENS
+    return None if _below(cost, settings.max_cost_microusd) else Budget.COST
 
 
 @yes_no

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from statewright_states.row import SAME, Ignore, Row
 from statewright_states.run.effects import (
+    answer_repeated,
     ask_about_tools,
     ask_again,
     ask_outcome,
@@ -28,6 +29,7 @@ from statewright_states.run.effects import (
     continue_text,
     drop_old_exchanges,
     finish,
+    finish_over_tool_calls,
     fold,
     join_lane,
     judge,
@@ -65,7 +67,7 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, Remedy, ReplyKind, RunFacts, RunState, Verdict
+from statewright_states.run.facts import CallFault, Remedy, Repetition, ReplyKind, RunFacts, RunState, Verdict
 from statewright_states.run.questions import (
     Left,
     all_decided,
@@ -102,7 +104,8 @@ from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, 
 
 S = RunState
 R = StopReason
-FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER = ReplyKind
+FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER, SILENT = ReplyKind
+FRESH, AGAIN, GOES_ON = Repetition
 PASSED, FAILED, UNKNOWN = Verdict
 NOTHING, CALLS, A_PERSON = Left
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
@@ -143,23 +146,31 @@ RUN: Table[RunFacts] = Table(
             req=("R-EVAL-1", "R-BUDG-1"), why="no budget for a judge: the answer stands, unverified"),
         Row("RUN-62", S.GENERATING, ReplyReceived, S.SUCCESS,           when=(kind.is_(FINAL_REPLY), evaluation.yes, stopping.yes), do=(finish(R.COMPLETED),),
             req=("R-STOP-1", "R-EVAL-1"), why="a stop allows no further model call: the answer stands, unverified"),
+        Row("RUN-110", S.GENERATING, ReplyReceived, S.SUCCESS,          when=(kind.is_(SILENT),), do=(finish(R.COMPLETED),),
+            req=("R-REPLY-8",), why="the model has nothing to say, and says so: nothing is shown, and nobody judges it"),
         # -- generating: tool calls ----------------------------------------------------------------------------------
         Row("RUN-10", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS, TOOLS_CUT), stopping.yes), do=(STOPPED, finish(R.INTERRUPTED)),
             req=("R-STOP-1", "R-TRANS-2"), why="nothing is begun after a stop; each call is told so"),
-        Row("RUN-11", S.GENERATING, ReplyReceived, S.AWAITING_APPROVAL, when=(kind.is_(TOOLS), stopping.no, repeating.no, tools_affordable.yes, needs_person.yes), do=(ask_about_tools,),
+        Row("RUN-11", S.GENERATING, ReplyReceived, S.AWAITING_APPROVAL, when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.yes, needs_person.yes), do=(ask_about_tools,),
             req=("R-APPR-1", "R-TOOL-2"), why="a person is asked before any call of this reply runs"),
-        Row("RUN-12", S.GENERATING, ReplyReceived, S.ACTING,            when=(kind.is_(TOOLS), stopping.no, repeating.no, tools_affordable.yes, needs_person.no), do=(launch_tools,),
+        Row("RUN-12", S.GENERATING, ReplyReceived, S.ACTING,            when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.yes, needs_person.no), do=(launch_tools,),
             req=("R-TOOL-1", "R-PAR-1"), why="the model asked for tools, and none needs a person"),
-        Row("RUN-13", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS), stopping.no, repeating.yes), do=(OUT_OF_REACH, finish(R.REPEATING)),
-            req=("R-REPLY-6",), why="the same calls again and again lead nowhere"),
-        Row("RUN-63", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS), stopping.no, repeating.no, tools_affordable.no), do=(OUT_OF_REACH, finish(R.BUDGET_EXCEEDED)),
+        Row("RUN-111", S.GENERATING, ReplyReceived, S.ACTING,           when=(kind.is_(TOOLS), stopping.no, repeating.is_(AGAIN)), do=(answer_repeated,),
+            req=("R-REPLY-6",), why="the same calls once too often: the model is told so, with the earlier results; nothing runs"),
+        Row("RUN-13", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS), stopping.no, repeating.is_(GOES_ON)), do=(OUT_OF_REACH, finish(R.REPEATING)),
+            req=("R-REPLY-6",), why="told before, and still the same calls: they lead nowhere"),
+        Row("RUN-63", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.no), do=(OUT_OF_REACH, finish_over_tool_calls),
             req=("R-BUDG-1", "R-TRANS-2"), why="the calls of this reply would pass the tool budget"),
         Row("RUN-14", S.GENERATING, ReplyReceived, SAME,                when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.yes, steps_left.yes, budget_left.yes), do=(CUT_OFF, ask_again, call_model),
             req=("R-REPLY-3",), why="never run what was cut off: tell the model and ask again"),
         Row("RUN-15", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.no), do=(CUT_OFF, finish(R.TRUNCATED)),
             req=("R-REPLY-3", "R-CONT-2"), why="cut off once more than allowed"),
-        Row("RUN-16", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.yes, steps_left.no), do=(CUT_OFF, finish(R.MAX_STEPS)),
+        Row("RUN-16", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.yes, steps_left.no, may_close.no), do=(CUT_OFF, finish(R.MAX_STEPS)),
             req=("R-STEP-1", "R-TRANS-2"), why="no step left to ask again"),
+        Row("RUN-112", S.GENERATING, ReplyReceived, S.CLOSING,          when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.yes, steps_left.no, may_close.yes, budget_left.yes), do=(CUT_OFF, close),
+            req=("R-STEP-2", "R-TRANS-2"), why="no step left to ask again; one last call without tools says what is done"),
+        Row("RUN-113", S.GENERATING, ReplyReceived, S.PARTIAL,          when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.yes, steps_left.no, may_close.yes, budget_left.no), do=(CUT_OFF, finish(R.MAX_STEPS)),
+            req=("R-STEP-2", "R-BUDG-1"), why="no step left to ask again, and no budget for last words"),
         Row("RUN-64", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS_CUT), stopping.no, continuations_left.yes, steps_left.yes, budget_left.no), do=(CUT_OFF, finish(R.BUDGET_EXCEEDED)),
             req=("R-BUDG-1", "R-TRANS-2"), why="no budget left to ask again"),
         # -- generating: a reply that is not whole -------------------------------------------------------------------
@@ -177,8 +188,12 @@ RUN: Table[RunFacts] = Table(
             req=("R-REPLY-4",), why="a filter or a refusal: the text is kept, calls beside it are not run"),
         Row("RUN-22", S.GENERATING, ReplyReceived, SAME,                when=(kind.is_(EMPTY), stopping.no, nudged.no, steps_left.yes, budget_left.yes), do=(nudge, call_model),
             req=("R-REPLY-5",), why="an empty reply gets one reminder"),
-        Row("RUN-23", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(EMPTY), stopping.no, nudged.no, steps_left.no), do=(finish(R.MAX_STEPS),),
+        Row("RUN-23", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(EMPTY), stopping.no, nudged.no, steps_left.no, may_close.no), do=(finish(R.MAX_STEPS),),
             req=("R-STEP-1",), why="no step left for a reminder"),
+        Row("RUN-114", S.GENERATING, ReplyReceived, S.CLOSING,          when=(kind.is_(EMPTY), stopping.no, nudged.no, steps_left.no, may_close.yes, budget_left.yes), do=(close,),
+            req=("R-STEP-2",), why="no step left for a reminder; one last call without tools says what is done"),
+        Row("RUN-115", S.GENERATING, ReplyReceived, S.PARTIAL,          when=(kind.is_(EMPTY), stopping.no, nudged.no, steps_left.no, may_close.yes, budget_left.no), do=(finish(R.MAX_STEPS),),
+            req=("R-STEP-2", "R-BUDG-1"), why="no step left for a reminder, and no budget for last words"),
         Row("RUN-66", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(EMPTY), stopping.no, nudged.no, steps_left.yes, budget_left.no), do=(finish(R.BUDGET_EXCEEDED),),
             req=("R-BUDG-1",), why="no budget left for a reminder"),
         Row("RUN-24", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(EMPTY), stopping.no, nudged.yes), do=(finish(R.EMPTY_REPLY),),

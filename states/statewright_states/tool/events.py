@@ -106,6 +106,15 @@ class ToolSkipped(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ToolRepeated(Event):
+    """The same call was made too often in a row. ``earlier`` names the call whose result ``message`` gives again."""
+
+    earlier: str
+    message: str
+    request: ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
 class ToolStopped(Event):
     """A stop was asked for after this call's turn had come. ``message`` is shown to the model if it never began."""
 

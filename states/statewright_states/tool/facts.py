@@ -20,6 +20,7 @@ class ToolState(StrEnum):
     TIMED_OUT = "timed_out"
     DENIED = "denied"
     SKIPPED = "skipped"
+    REPEATED = "repeated"
     CANCELLED = "cancelled"
     OUTCOME_UNKNOWN = "outcome_unknown"
 

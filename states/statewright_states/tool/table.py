@@ -37,6 +37,7 @@ from statewright_states.tool.events import (
     ToolDeadline,
     ToolFailed,
     ToolReleased,
+    ToolRepeated,
     ToolRequested,
     ToolResumed,
     ToolReturned,
@@ -133,6 +134,10 @@ def report_settled(facts: ToolFacts, event: Event) -> Command:
     return ReportSettled(facts.tool)
 
 
+def report_repeated(facts: ToolFacts, event: ToolRepeated) -> Command:
+    return ReportSettled(event.request.tool)
+
+
 def report_outcome_unknown(facts: ToolFacts, event: Event) -> Command:
     return ReportOutcomeUnknown(facts.tool)
 
@@ -156,7 +161,7 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
             facts = replace(facts, approval=Approval.REJECTED, message=event.message)
         case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
             facts = replace(facts, message=event.message)
-        case ToolSkipped() | ToolCancelled():
+        case ToolSkipped() | ToolRepeated() | ToolCancelled():
             known = facts if facts.tool else replace(facts, tool=event.request.tool, call_id=event.request.call_id)
             facts = replace(known, name=event.request.name, message=event.message)
         case ToolReturned() | ToolFailed() | ToolDeadline():
@@ -182,7 +187,7 @@ S = ToolState
 OUTSIDER, REQUESTER, AGAIN, REVIEWER, UNREVIEWED = [counted for counted in Standing if counted is not Standing.COUNTS]
 WAITING = (S.REQUESTED, S.AWAITING_APPROVAL)
 OPEN = (*WAITING, S.RUNNING)
-FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.CANCELLED, S.OUTCOME_UNKNOWN)
+FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED, S.OUTCOME_UNKNOWN)
 PENDING, CLEAR, PERSON, FAULTY, DENIED = Assessment
 APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.OPEN
 
@@ -246,6 +251,8 @@ TOOL: Table[ToolFacts] = Table(
         # -- the run does not want it --------------------------------------------------------------------------------
         Row("TOOL-23", WAITING,     ToolSkipped,   S.SKIPPED,
             req=("R-STOP-1", "R-TRANS-2"), why="not begun, and not to be begun; it still gets its one tool message"),
+        Row("TOOL-60", S.REQUESTED, ToolRepeated,  S.REPEATED,          do=(report_repeated,),
+            req=("R-REPLY-6", "R-TRANS-2"), why="made too often in a row: its earlier result is its result, with a note"),
         Row("TOOL-26", WAITING,     ToolStopped,   S.SKIPPED,           do=(report_settled,),
             req=("R-STOP-1", "R-TRANS-2"), why="its turn had come, but it has not begun: a stop waits for no assessment and no person"),
         Row("TOOL-28", S.RUNNING,   ToolStopped,   SAME,

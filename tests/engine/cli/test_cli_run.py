@@ -44,6 +44,13 @@ def test_quiet_shows_the_answer_and_nothing_else(place: Place) -> None:
     assert (done.code, done.out, done.err) == (0, ANSWER + "\n", "")
 
 
+def test_a_silent_end_prints_nothing_and_is_a_success(place: Place) -> None:
+    done = place.run("run", "x", "--model", place.script({"content": "NO_REPLY"}), "--stream")
+    assert (done.code, done.out) == (0, "")
+    assert "NO_REPLY" not in done.err
+    assert "no reply wanted" in done.err
+
+
 @pytest.mark.parametrize("words", [("-",), ()], ids=["hyphen", "nothing"])
 def test_the_task_may_come_from_stdin(place: Place, words: tuple[str, ...]) -> None:
     state = json.loads(place.run("run", *words, "--json", STATEWRIGHT_MODEL=place.script(*ADDS[1:]), stdin="the task").out)

@@ -22,14 +22,23 @@ from statewright_states.run.events import (
     ContextFailed,
     EstimatorFailed,
     OutcomeStated,
+    ReplyReceived,
     RunDeadline,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault
-from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolReturned, ToolStopped
+from statewright_states.run.facts import CallFault, CutOff, Finish
+from statewright_states.tool.events import (
+    ApprovalGiven,
+    ToolFailed,
+    ToolRepeated,
+    ToolRequested,
+    ToolResumed,
+    ToolReturned,
+    ToolStopped,
+)
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 COUNTS = dict.fromkeys(("model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd"), 0)
@@ -81,6 +90,20 @@ def test_what_happens_to_a_run_is_said_in_words(event: Event, said: str) -> None
     assert words(entry(event)) == said
 
 
+@pytest.mark.parametrize(
+    ("finish", "cut_off", "silent", "said"),
+    [
+        (Finish.LENGTH, CutOff.STATED, False, "is cut off by its length"),
+        (Finish.STOP, CutOff.AT_CAP, False, "is cut off: it has as many tokens as it may have"),
+        (Finish.TOOL_CALLS, CutOff.IN_ARGUMENTS, False, "is cut off in the middle of a call's arguments"),
+        (Finish.STOP, CutOff.NO, True, "has nothing to say"),
+        (Finish.STOP, CutOff.NO, False, "answers"),
+    ],
+)
+def test_what_a_reply_is_taken_for_is_said_in_words(finish: Finish, cut_off: CutOff, *, silent: bool, said: str) -> None:
+    assert words(entry(ReplyReceived(finish, True, "sha256:0", (), "", 1, 1, 0, 1, cut_off, silent))) == said
+
+
 def test_the_waits_between_attempts_are_the_configured_ones_or_what_the_service_asks_for() -> None:
     failed = entry(ATTEMPT, "call-1", to="backing_off")
     asked = entry(AttemptFailed(1, Fault.TRANSIENT, "RateLimited", "slow down", retry_after_s=3), "call-1", to="backing_off")
@@ -108,6 +131,8 @@ def test_what_happens_to_a_tool_is_said_with_its_name_and_duration() -> None:
     assert words(running, entry(ToolFailed("boom", "sha256:0"), "tool-1.1", at_s=2.5, to="failed")) == "1.5 s, boom"
     assert words(running, entry(ToolReturned(None, "sha256:0"), "tool-1.1", at_s=1.02, to="returned")) == "20 ms"
     assert words(running, entry(ToolStopped("sha256:0"), "tool-1.1", at_s=2, to="running")).endswith("stop requested")
+    repeated = words(requested, entry(ToolRepeated("tool-1.1", "sha256:0", ASKED), "tool-2.1", to="repeated"))
+    assert repeated == "made again; the result of tool-1.1 stands for it"
     approved = ApprovalGiven(True, "Ada", "approved", "", "sha256:0")
     assert words(entry(approved, "tool-1.1")) == "approved by Ada"
     timeline = Timeline(RetryConfig())

@@ -77,7 +77,7 @@ def calls(names: Sequence[str]) -> st.SearchStrategy[ToolCall]:
     return st.builds(made, st.sampled_from(names), QUARTERS, sound, st.integers(0, 3))
 
 
-TEXTS = st.sampled_from(["some text", "some text", "more", "", None])
+TEXTS = st.sampled_from(["some text", "some text", "more", "NO_REPLY", "", None])
 TOKENS = st.sampled_from([0, 0, 0, 50, 5000])
 DELAYS: st.SearchStrategy[Item] = QUARTERS.map(Delay)
 
