@@ -10,7 +10,15 @@ from __future__ import annotations
 from statewright.agents import Agent, Agents
 from statewright.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.assemble import connect
-from statewright.config import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, PromptConfig, RetryConfig
+from statewright.config import (
+    AgentConfig,
+    ApprovalConfig,
+    BudgetConfig,
+    ContextConfig,
+    EvaluationConfig,
+    PromptConfig,
+    RetryConfig,
+)
 from statewright.context import ContextBuilder, ContextManager
 from statewright.evaluate import EvalResult, SelfEvaluator
 from statewright.fork import fork
@@ -25,6 +33,7 @@ from statewright.replay import Replayed, replay
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
+from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement
 from statewright_states.effects import ConfirmMode, ToolEffect
 from statewright_states.errors import (
     CallerError,
@@ -35,6 +44,7 @@ from statewright_states.errors import (
     StatewrightError,
 )
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
+from statewright_states.ports import TokenEstimator
 from statewright_states.run.facts import EvaluationMode, OnLimit
 from statewright_states.vocabulary import Status, StopReason
 
@@ -45,8 +55,10 @@ __all__ = [
     "AgentLoop",
     "AgentState",
     "Agents",
+    "ApprovalConfig",
     "ApprovalDecision",
     "ApprovalRequest",
+    "ApprovalRule",
     "Approver",
     "BudgetConfig",
     "CallerError",
@@ -79,11 +91,15 @@ __all__ = [
     "RunEvent",
     "SQLiteJournal",
     "SelfEvaluator",
+    "SignOff",
+    "Standing",
+    "Statement",
     "StatewrightError",
     "Status",
     "StepResult",
     "StopReason",
     "StreamChunk",
+    "TokenEstimator",
     "Tool",
     "ToolCall",
     "ToolCallResult",

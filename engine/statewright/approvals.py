@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
+from statewright_states.approval import UNSIGNED, SignOff, Statement
 from statewright_states.effects import ToolEffect
 
-MEANINGS = ("reviewed", "approved", "rejected")
+MEANINGS = tuple(statement.value for statement in Statement)
 """What a decision may mean; recorded with it."""
 
 
@@ -26,11 +27,13 @@ class ApprovalRequest:
     effect: ToolEffect
     digest: str
     outcome_lost: bool = False
+    sign_off: SignOff = UNSIGNED
+    """What the call's approval takes, and who has reviewed and approved it so far."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalDecision:
-    """A person's answer. ``ends_run`` rejects the run with the call."""
+    """A person's answer; whatever is neither a review nor a clear yes rejects. ``ends_run`` rejects the run with the call."""
 
     approve: bool
     actor: str

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from statewright_states.approval import ApprovalRule, actor_key, same_actor
 from statewright_states.effects import ConfirmMode
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
@@ -70,6 +71,61 @@ class BudgetConfig(_Configuration):
     max_cost_usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None = None
 
 
+class ApprovalConfig(_Configuration):
+    """What the approval of a tool call takes, and who may give it. Names are compared as people read them, not by case."""
+
+    required: Positive = 1
+    """How many different persons have to approve a call before it runs. One rejection rejects it."""
+    approvers: tuple[str, ...] | None = None
+    """Those who may decide; None: anybody."""
+    four_eyes: bool = False
+    """Whether whoever asked for the run (``requested_by``, which has to be known then) may reject its calls only."""
+    review_required: bool = False
+    """Whether a call has to be reviewed by one person before others may approve it."""
+    without_a_person: Literal["wait", "deny"] = "wait"
+    """What happens where there is no way to ask a person: the run waits for a decision from anywhere, or the call is denied."""
+
+    @model_validator(mode="after")
+    def _enough_people(self) -> ApprovalConfig:
+        keys = [actor_key(name) for name in self.approvers or ()]
+        if not all(keys):
+            raise ValueError("approvers: a name is empty")
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"approvers: a name stands there twice: {', '.join(self.approvers or ())}")
+        if self.approvers is not None and len(keys) < self.persons:
+            raise ValueError(f"{self.persons} persons have to sign, and approvers names {len(keys)}: no call could ever run")
+        return self
+
+    @property
+    def persons(self) -> int:
+        """How many different persons it takes, a reviewer counted."""
+        return self.required + self.review_required
+
+    def check(self, requested_by: str | None) -> None:
+        """Raises ConfigurationError where four eyes are wanted and the requester is not known, or too few besides are left."""
+        if not self.four_eyes:
+            return
+        if not actor_key(requested_by or ""):
+            raise ConfigurationError(
+                "four eyes are wanted, and nobody is named who asks for the run",
+                where="approval.four_eyes",
+                cure="name the person: requested_by=... of run(), --as NAME on the command line",
+            )
+        others = [name for name in self.approvers or () if not same_actor(name, requested_by or "")]
+        if self.approvers is not None and len(others) < self.persons:
+            raise ConfigurationError(
+                f"{self.persons} persons besides {requested_by} have to sign, and approvers names {len(others)}",
+                where="approval.approvers",
+                cure="name more approvers, or ask for fewer approvals",
+            )
+
+    def rule(self, requested_by: str | None) -> ApprovalRule | None:
+        """What the tables ask for; None where it is the default: one person, whoever it is."""
+        requester = requested_by if self.four_eyes else None
+        rule = ApprovalRule(self.required, self.approvers, requester, self.review_required)
+        return None if rule == ApprovalRule() else rule
+
+
 class PromptConfig(_Configuration):
     """The built-in texts, for other languages and tastes."""
 
@@ -84,6 +140,9 @@ class PromptConfig(_Configuration):
         "Outcome unknown: the call had begun when the process died. It was not run again. Verify before you rely on it."
     )
     rejected: str = "Denied: {actor} rejected this call. {comment}"
+    dry_run: str = "This is a dry run: tools are not executed, and their results say nothing. Say what you would do."
+    not_executed: str = "Not executed (dry run)."
+    unasked: str = "Denied: this call needs a person's approval, and nobody can be asked."
     summary_heading: str = "[Summary of earlier steps]"
     planning: str = (
         "Make a plan for the task; somebody else will carry it out. Look at whatever you need, but change nothing. "
@@ -105,12 +164,12 @@ class AgentConfig(_Configuration):
     allowed_tools: tuple[str, ...] | None = None
     """Names of the tools that may be shown and executed; None allows every registered one."""
     confirm_mode: ConfirmMode = ConfirmMode.CONFIRM_SENSITIVE
+    dry_run: bool = False
+    """Tools are not executed; the model is told so once."""
     parallel_tools: bool = True
     max_parallel_tools: Positive = 4
     max_tool_result_chars: Count = 16_000
     max_identical_calls: Count = 3
-    dry_run: bool = False
-    """Tools are not executed; the model is told so once."""
     step_timeout_s: Seconds = 0.0
     """Time for one model call with its retries; 0 is off."""
     run_timeout_s: Seconds = 600.0
@@ -124,6 +183,7 @@ class AgentConfig(_Configuration):
     context: ContextConfig = ContextConfig()
     evaluation: EvaluationConfig = EvaluationConfig()
     budget: BudgetConfig = BudgetConfig()
+    approval: ApprovalConfig = ApprovalConfig()
     prompts: PromptConfig = PromptConfig()
 
     @model_validator(mode="after")

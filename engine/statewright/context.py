@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from statewright.config import AgentConfig
 from statewright.conversation import Conversation
+from statewright.estimates import RuleOfThumb
 from statewright.tools import truncate_result
 from statewright_states.messages import Message
 
@@ -15,6 +16,13 @@ SUMMARY_SYSTEM = (
     "still open. Leave out politeness. At most 200 words."
 )
 SUMMARY_CHARS_PER_MESSAGE = 2_000
+"""What the request for a summary tells of one message, at most; four times as much of what the agent itself said."""
+MAX_REQUEST_TOKENS = 80_000
+"""The bound of a request for a summary where there is no window."""
+MIN_TOLD_CHARS = 100
+"""Less of a message, or of the whole, tells nothing."""
+MAX_SUMMARY_CHARS = 7_500
+"""A summary stays short enough to be told whole when it is summarised itself."""
 
 
 class ContextBuilder:
@@ -29,6 +37,23 @@ class ContextBuilder:
         messages = [Message("system", system)] if system else [message for message in history if message.role == "system"]
         messages += [message for message in history if message.role != "system"]
         return [*messages, Message("user", prompt)]
+
+
+def with_system(messages: Sequence[Message], prompt: str) -> list[Message]:
+    """The messages with this system prompt in place of theirs; without one where it is empty."""
+    others = [message for message in messages if message.role != "system"]
+    return [Message("system", prompt), *others] if prompt else others
+
+
+def with_notice(messages: Sequence[Message], notice: str) -> list[Message]:
+    """The messages with a notice at the end of what the system says."""
+    said = [message.content or "" for message in messages if message.role == "system"]
+    return with_system(messages, "\n\n".join([*said, notice]))
+
+
+def with_more(messages: Sequence[Message], more: Sequence[Message]) -> list[Message]:
+    """The messages with more of them before the last one, which is the task."""
+    return [*messages[:-1], *more, *messages[-1:]]
 
 
 def messages_from(built: object) -> list[Message]:
@@ -49,33 +74,6 @@ def _message(shape: object) -> Message:
     raise TypeError(f"on_build_context gave a message of type {type(shape).__name__}, a dict is expected")
 
 
-def repaired(messages: Sequence[Message]) -> tuple[list[Message], tuple[str, ...]]:
-    """Messages in which every tool call has its result right behind it, and every result its call.
-
-    A result that is missing is said to be missing, one that nobody asked for is dropped, one that stands elsewhere is
-    put in its place. Gives the messages and what was mended, in words; the same history is mended the same way.
-    """
-    results = {message.tool_call_id: message for message in reversed(messages) if message.role == "tool"}
-    sound: list[Message] = []
-    mended: list[str] = []
-    used: set[str] = set()
-    for message in messages:
-        if message.role == "tool":
-            continue
-        sound.append(message)
-        for call in message.tool_calls:
-            result = results.get(call.id) if call.id not in used else None
-            if result is None:
-                result = Message("tool", "No result of this call is known.", tool_call_id=call.id)
-                mended.append(f"the call {call.id!r} had no result")
-            used.add(call.id)
-            sound.append(result)
-    mended += [f"a result for {lost!r} belonged to no call" for lost in results if lost not in used]
-    if not mended and [message.digest for message in sound] != [message.digest for message in messages]:
-        mended.append("results stood in another order than their calls, or twice")
-    return sound, tuple(mended)
-
-
 class ContextManager:
     """Decides what a summary covers and how it is asked for."""
 
@@ -92,19 +90,61 @@ class ContextManager:
         """Exchanges that are kept whole."""
         return self._config.context.keep_recent_steps
 
+    @property
+    def summary_chars(self) -> int:
+        """The most that a summary may take up: a quarter of the window, so that it leaves room for what it helps."""
+        return min(MAX_SUMMARY_CHARS, self.window_tokens or MAX_SUMMARY_CHARS)
+
     def summary_request(self, conversation: Conversation) -> tuple[Message, ...]:
-        """What to send for a summary of the old exchanges; empty when there are none."""
+        """What to send for a summary of the old exchanges; empty when there are none.
+
+        Long messages are cut, more and more, until the whole is no longer than the window by the rule of thumb.
+        """
         old = conversation.old_messages(self.keep_recent)
         if not old:
             return ()
-        said = "\n\n".join(_told(message) for message in old)
-        return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{said}"))
+        window_tokens = min(MAX_REQUEST_TOKENS, self.window_tokens or MAX_REQUEST_TOKENS)
+        share = SUMMARY_CHARS_PER_MESSAGE
+        request = _summary_request(told := _told_together(old, share))
+        while RuleOfThumb().estimate(request) > window_tokens and share > MIN_TOLD_CHARS:
+            share //= 2
+            request = _summary_request(told := _told_together(old, share))
+        chars = len(told)
+        while RuleOfThumb().estimate(request) > window_tokens and chars > MIN_TOLD_CHARS:  # too many messages, however short
+            chars = chars * 3 // 4
+            request = _summary_request(truncate_result(told, chars))
+        return request
 
     def summary_message(self, text: str) -> Message:
         """The message that stands for the old exchanges."""
-        return Message("assistant", f"{self._config.prompts.summary_heading}\n{text}")
+        return Message("assistant", f"{self._config.prompts.summary_heading}\n{truncate_result(text, self.summary_chars)}")
+
+    def unusable(self, message: Message, finish: str, old: Sequence[Message]) -> str | None:
+        """Why a reply to ``summary_request`` cannot stand for the old messages; None when it can.
+
+        One that was cut off by its length serves as far as it goes.
+        """
+        if message.tool_calls:
+            return "the model asked for tools instead of a summary"
+        if finish not in ("stop", "length"):
+            return f"the summary ended with {finish!r}"
+        text = (message.content or "").strip()
+        if not text:
+            return "the summary was empty"
+        if len(self.summary_message(text).encoded) >= sum(len(said.encoded) for said in old):
+            return "the summary was no shorter than what it should stand for"
+        return None
 
 
-def _told(message: Message) -> str:
+def _summary_request(told: str) -> tuple[Message, ...]:
+    return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{told}"))
+
+
+def _told_together(old: Sequence[Message], share: int) -> str:
+    return "\n\n".join(_told(message, share) for message in old)
+
+
+def _told(message: Message, share: int) -> str:
     calls = "".join(f"\n[called {call.name}({call.arguments})]" for call in message.tool_calls)
-    return truncate_result(f"{message.role}: {message.content or ''}{calls}", SUMMARY_CHARS_PER_MESSAGE)
+    max_chars = 4 * share if message.role == "assistant" else share
+    return truncate_result(f"{message.role}: {message.content or ''}{calls}", max_chars)

@@ -11,11 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from statewright.estimates import Estimates
+from statewright.transcript import Transcript, tokens_after
 from statewright_states.messages import Message
 from statewright_states.vocabulary import ToolRequest
-
-CHARS_PER_TOKEN = 4
-"""The usual rule of thumb for English, used where no provider has counted."""
 
 EMPTY_DIGEST = "0" * 64
 
@@ -32,32 +31,35 @@ class Conversation:
     """The messages of the current attempt. Digests and sizes are kept as they grow, never recomputed."""
 
     def __init__(self) -> None:
-        self.messages: list[Message] = []
+        self.transcript = Transcript()
         self.digest = EMPTY_DIGEST
         """Over the digests of all messages in order; names exactly what a model was shown."""
-        self._chars = 0
-        self._counted_chars = 0
-        self._counted_tokens = 0
-        self._fixed = 0
+        self.estimates = Estimates()
+        self._known_tokens = 0
+        self._since_tokens = 0
+        self._since = 0
         self._exchange: _Exchange | None = None
         self._parts: list[str] = []
         self._said = ""
         self._added: list[str] = []
 
+    @property
+    def messages(self) -> list[Message]:
+        """What the model is shown."""
+        return self.transcript.messages
+
     # -- growing -----------------------------------------------------------------------------------------------------
 
-    def begin(self, messages: Iterable[Message]) -> None:
-        """Start an attempt with its first messages; those up to the task are never dropped."""
+    def begin(self, messages: Iterable[Message], tokens: int) -> None:
+        """Start an attempt with its first messages, which take up so many tokens."""
         self._exchange = None
         self._parts = []
-        self._replace(list(messages))
-        self._fixed = len(self.messages)
+        self._become(Transcript.beginning(messages), tokens)
 
     def say(self, message: Message) -> None:
         """Append a message."""
-        self.messages.append(message)
+        self.transcript.say(message)
         self.digest = _roll(self.digest, message)
-        self._chars += len(message.encoded)
 
     def add(self, message: Message) -> None:
         """Append a message of the run's own: a continuation, a reminder, closing words."""
@@ -101,74 +103,58 @@ class Conversation:
     # -- size --------------------------------------------------------------------------------------------------------
 
     def counted(self, tokens: int) -> None:
-        """A provider counted the messages sent so far as this many tokens; estimates build on it."""
-        if tokens:
-            self._counted_tokens, self._counted_chars = tokens, self._chars
+        """The messages so far take up this many tokens: a provider counted them. 0 says that it did not."""
+        if tokens > 0:
+            self._known_tokens, self._since_tokens, self._since = tokens, 0, len(self.messages)
 
     def estimate_tokens(self, extra: Iterable[Message] = ()) -> int:
-        """An estimate of the conversation's size, with ``extra`` messages and tool results that wait."""
+        """The conversation's size, with ``extra`` messages and tool results that wait: what is known, and estimates since."""
+        self._since_tokens += self.estimates.of(self.messages[self._since :])
+        self._since = len(self.messages)
         waiting = self._exchange.results.values() if self._exchange else ()
-        chars = self._chars + sum(len(message.encoded) for message in (*extra, *waiting))
-        if not self._counted_tokens:
-            return _tokens(chars)
-        return self._counted_tokens + _tokens(max(chars - self._counted_chars, 0))
-
-    @staticmethod
-    def estimate_of(messages: Sequence[Message]) -> int:
-        """An estimate of these messages' size, nothing counted."""
-        return _tokens(sum(len(message.encoded) for message in messages))
+        return self._known_tokens + self._since_tokens + self.estimates.of((*extra, *waiting))
 
     # -- compaction --------------------------------------------------------------------------------------------------
 
-    def exchanges_in(self, messages: Sequence[Message]) -> int:
-        """How many exchanges these messages hold, an earlier history not counted: it is never summarised."""
-        return sum(1 for message in messages[self._fixed :] if message.tool_calls)
-
     def old_messages(self, keep: int) -> list[Message]:
-        """The messages that a summary would cover: everything after the task, but the last ``keep`` exchanges."""
-        return self.messages[self._fixed : self._recent(keep)]
+        """The messages that a summary would cover."""
+        return [self.messages[at] for at in self.transcript.old(keep)]
 
-    def with_summary(self, summary: Message, keep: int) -> list[Message]:
-        """The messages when a summary stands for the old ones."""
-        return [*self.messages[: self._fixed], summary, *self.messages[self._recent(keep) :]]
+    def room_in(self, shorter: Transcript, limit: int) -> tuple[int, int]:
+        """What has to be dropped from a transcript made of this one, so that ``limit`` tokens hold it, and its size then.
 
-    def replace_old(self, summary: Message, keep: int) -> None:
-        """Put a summary in the place of the old messages."""
-        self._replace(self.with_summary(summary, keep))
+        Where the limit is 0 nothing has to; where it cannot be kept, all goes that may.
+        """
+        size, whole = self.estimate_tokens(), self.estimates.of(self.messages)
+        left, dropped = self.estimates.of(shorter.messages), 0
+        for unit in shorter.droppable() if limit else ():
+            if tokens_after(size, whole, left) <= limit:
+                break
+            left -= self.estimates.of(shorter.messages[at] for at in unit)
+            dropped += len(unit)
+        return dropped, tokens_after(size, whole, left)
 
-    def without_old(self, window_tokens: int) -> list[Message]:
-        """The messages when the oldest exchanges are dropped until the window holds them; the last one always stays."""
-        kept = self.messages
-        starts = [at for at in self._starts() if at > self._fixed]
-        while window_tokens and self.estimate_of(kept) > window_tokens and starts:
-            kept = [*self.messages[: self._fixed], *self.messages[starts.pop(0) :]]
-        return kept
+    def replace_old(self, summary: Message, keep: int, tokens: int) -> None:
+        """Put a summary in the place of the old messages; ``tokens`` are left."""
+        self._become(self.transcript.summarised(summary, keep), tokens)
 
-    def drop_old(self, window_tokens: int) -> None:
-        """Drop the oldest exchanges until the window holds the rest."""
-        kept = self.without_old(window_tokens)
-        if len(kept) != len(self.messages):
-            self._replace(kept)
+    def drop_old(self, dropped: int, tokens: int) -> None:
+        """Take out so many messages, the oldest exchanges first; ``tokens`` are left."""
+        self._become(self.transcript.without_first(dropped), tokens)
 
-    def _recent(self, keep: int) -> int:
-        starts = self._starts()
-        return max(starts[-keep], self._fixed) if len(starts) > keep else self._fixed
+    def _become(self, transcript: Transcript, tokens: int) -> None:
+        self.transcript = transcript
+        self.digest = rolling_digest(transcript.messages)
+        self._known_tokens, self._since_tokens, self._since = tokens, 0, len(transcript.messages)
 
-    def _starts(self) -> list[int]:
-        """Where each exchange begins."""
-        return [at for at, message in enumerate(self.messages) if message.tool_calls]
 
-    def _replace(self, messages: list[Message]) -> None:
-        self.messages = []
-        self.digest = EMPTY_DIGEST
-        self._chars = self._counted_chars = self._counted_tokens = 0
-        for message in messages:
-            self.say(message)
+def rolling_digest(messages: Iterable[Message]) -> str:
+    """The digest over these messages in order."""
+    digest = EMPTY_DIGEST
+    for message in messages:
+        digest = _roll(digest, message)
+    return digest
 
 
 def _roll(digest: str, message: Message) -> str:
     return sha256(f"{digest}\n{message.digest}".encode()).hexdigest()
-
-
-def _tokens(chars: int) -> int:
-    return -(-chars // CHARS_PER_TOKEN)

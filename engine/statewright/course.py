@@ -36,10 +36,20 @@ from statewright_states.run.commands import (
     Nudge,
     ReplaceOldExchanges,
 )
-from statewright_states.run.events import CallFailed, ContextBuilt, ContextFailed, EngineFailed, ReplyReceived, VerdictReached
+from statewright_states.run.events import (
+    CallFailed,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    EstimatorFailed,
+    ReplyReceived,
+    StartDenied,
+    VerdictReached,
+)
 from statewright_states.run.facts import STATUS, CallPhase, Finish, RunFacts, RunState
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
+from statewright_states.tool.events import ToolAssessed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import Purpose
@@ -76,8 +86,12 @@ class AnyCourse(Protocol):
         """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
         ...
 
-    def next_command(self) -> Following | None:
-        """The next command that waits."""
+    def next_command(self, recorded: Event | None = None) -> Following | None:
+        """The next command that waits. A replay hands in the event that is recorded next."""
+        ...
+
+    def take_defect(self) -> Event | None:
+        """What went wrong inside since it was last asked, as an event for the run; None where nothing did."""
         ...
 
     def defect(self, error: str) -> Event:
@@ -144,13 +158,13 @@ class Course:
                 self.conversation.counted(event.input_tokens)
             self.projection.replied(event)
         elif subject.table is TOOL:
-            self._follow_tool(subject)
+            self._follow_tool(subject, event)
 
     def _follow_run(self, before: RunFacts, event: Event, taken: Taken[RunFacts]) -> None:
         self.projection.took(taken)
         match event:
             case ContextBuilt():
-                self.conversation.begin(self.payloads.message(digest) for digest in event.messages)
+                self.conversation.begin(map(self.payloads.message, event.messages), event.context_tokens)
             case ReplyReceived():
                 message = self.payloads.message(event.message)
                 cut = event.finish is Finish.LENGTH and not event.calls
@@ -158,13 +172,15 @@ class Course:
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
-            case CallFailed() | ContextFailed() | EngineFailed():
+            case CallFailed() | ContextFailed() | EngineFailed() | StartDenied():
                 self.projection.error = event.error
             case _:
                 pass
 
-    def _follow_tool(self, subject: Subject[ToolFacts]) -> None:
+    def _follow_tool(self, subject: Subject[ToolFacts], event: Event) -> None:
         facts = subject.facts
+        if isinstance(event, ToolAssessed) and event.changed is not None:
+            self.projection.changed(subject.instance, self.payloads.message(event.changed))
         if subject.ended and facts.message is not None:
             message = self.payloads.message(facts.message)
             self.conversation.settle(subject.instance, message)
@@ -172,13 +188,21 @@ class Course:
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
-    def next_command(self) -> Following | None:
-        """The next command that waits. Those that only concern the conversation or the end are carried out on the way."""
+    def take_defect(self) -> Event | None:
+        """That the caller's estimator failed, if it did."""
+        failure = self.conversation.estimates.take_failure()
+        return EstimatorFailed(failure) if failure is not None else None
+
+    def next_command(self, recorded: Event | None = None) -> Following | None:
+        """The next command that waits. Those that only concern the conversation or the end are carried out on the way.
+
+        A replay hands in the event that is recorded next; see ``Router.route``.
+        """
         while self._waiting:
             identity, command = self._waiting.popleft()
             if self._converse(command):
                 continue
-            routed = self._router.route(command)
+            routed = self._router.route(command, recorded)
             return identity, command, Delivery(*routed, cause=identity) if routed else None
         return None
 
@@ -192,9 +216,10 @@ class Course:
             case AskToClose():
                 self._say(Message("user", prompts.closing))
             case ReplaceOldExchanges():
-                self.conversation.replace_old(self.payloads.message(command.message), self._context.keep_recent)
+                summary = self.payloads.message(command.message)
+                self.conversation.replace_old(summary, self._context.keep_recent, command.context_tokens)
             case DropOldExchanges():
-                self.conversation.drop_old(self._context.window_tokens)
+                self.conversation.drop_old(command.dropped, command.context_tokens)
             case AskAgain() | FinishRun():
                 pass
             case _:
@@ -233,9 +258,9 @@ def pending_approvals(course: Course) -> list[PendingApproval]:
         asked = ToolState(subject.state) is ToolState.AWAITING_APPROVAL and subject.facts.approval is Approval.OPEN
         if asked or lost:
             request, arguments = course.projection.arguments_of(tool)
-            pending.append(
-                PendingApproval(tool, request.call_id, request.name, arguments, subject.facts.arguments, outcome_lost=lost)
-            )
+            facts: ToolFacts = subject.facts
+            about = (tool, request.call_id, request.name, arguments, facts.arguments)
+            pending.append(PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off))
     return pending
 
 

@@ -83,9 +83,9 @@ def _balanced(text: str) -> str:
 
 
 def _verdict(candidate: str) -> EvalResult | None:
-    """A verdict from JSON text, or None when it is not one: strict booleans, a finite number."""
+    """A verdict from JSON text, or None when it is not one: names once, strict booleans, a finite number."""
     try:
-        shape: Any = json.loads(candidate)
+        shape: Any = json.loads(candidate, object_pairs_hook=_unique)
     except (ValueError, RecursionError):
         return None
     if not isinstance(shape, dict):
@@ -102,3 +102,11 @@ def _verdict(candidate: str) -> EvalResult | None:
         tuple(str(issue) for issue in cast("list[object]", issues)) if isinstance(issues, list) else (),
         str(fields.get("suggestion") or ""),
     )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that is given twice says two things, and so nothing clear."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a name is given twice")
+    return fields

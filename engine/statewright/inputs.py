@@ -6,17 +6,20 @@ Replay and resume read these back from the journal, so that a run means the same
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
 from typing import Any
 
 from statewright.config import AgentConfig
+from statewright.hooks import HookCard
 from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
+from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect, needs_person
 from statewright_states.errors import JournalDamaged
 from statewright_states.messages import Message, ToolCall, ToolSchema
+from statewright_states.run.facts import RunSettings
 from statewright_states.vocabulary import ToolRequest
 
 
@@ -45,7 +48,7 @@ class ToolCard:
 
 @dataclass(frozen=True, slots=True)
 class RunInputs:
-    """Everything that a run is given. ``cards`` holds the tools that it may use, by name."""
+    """Everything that a run is given. ``cards`` holds the tools that it may use, by name; ``hooks`` in order."""
 
     run_id: str
     model: str
@@ -55,8 +58,20 @@ class RunInputs:
     cards: Mapping[str, ToolCard]
     stream: bool = False
     session: str | None = None
+    hooks: tuple[HookCard, ...] = ()
     parent: str | None = None
     """The command of another run that began this one: ``RUN/COMMAND``."""
+    requested_by: str | None = None
+    """Who asked for the run, where that is known."""
+
+    @property
+    def rule(self) -> ApprovalRule | None:
+        """What a call's approval takes; None where one person is enough, whoever it is."""
+        return self.config.approval.rule(self.requested_by)
+
+    def run_settings(self) -> RunSettings:
+        """What the run table's questions ask for."""
+        return replace(self.config.run_settings(), approval=self.rule)
 
     def request(self, tool: str, call: ToolCall) -> ToolRequest:
         """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
@@ -64,7 +79,7 @@ class RunInputs:
         digest = call_digest(call.name, call.arguments)
         if card is None:
             return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
-        person = needs_person(self.config.confirm_mode, card.sensitive)
+        person = needs_person(self.config.confirm_mode, card.sensitive) and not self.config.dry_run
         return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
@@ -80,10 +95,12 @@ class RunInputs:
             task=payloads.put(encode(self.task)),
             history=payloads.put(encode([message.to_dict() for message in self.history])),
             tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
+            hooks=payloads.put(encode([asdict(card) for card in self.hooks])),
             policy={"confirm_mode": self.config.confirm_mode.value},
             stream=self.stream,
             session=self.session,
             parent=self.parent,
+            requested_by=self.requested_by,
         )
 
 
@@ -105,13 +122,14 @@ def card_from(shape: Mapping[str, Any]) -> ToolCard:
 
 def header_references(header: Mapping[str, Any]) -> list[str]:
     """The payloads that ``inputs_from`` needs."""
-    return [str(header[name]) for name in ("config", "task", "history", "tools")]
+    return [str(header[name]) for name in ("config", "task", "history", "tools", "hooks")]
 
 
 def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInputs:
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
     try:
         tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
+        hooks: list[dict[str, Any]] = decode(blobs[header["hooks"]])
         cards = [card_from(shape) for shape in tools]
         history: list[dict[str, Any]] = decode(blobs[header["history"]])
         return RunInputs(
@@ -123,7 +141,9 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
             cards={card.name: card for card in cards},
             stream=bool(header["stream"]),
             session=header["session"],
+            hooks=tuple(HookCard(**card) for card in hooks),
             parent=header["parent"],
+            requested_by=header["requested_by"],
         )
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

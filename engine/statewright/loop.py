@@ -9,32 +9,33 @@ from copy import copy
 from functools import partial
 from typing import Any
 
-from statewright import assemble, prompts
-from statewright.approvals import MEANINGS, ApprovalDecision, Approver
+from statewright import assemble
+from statewright.approvals import ApprovalDecision, Approver
 from statewright.config import AgentConfig
-from statewright.course import Course, pending_approvals
+from statewright.course import Course
+from statewright.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
+from statewright.estimates import Estimates
+from statewright.hooks import Hook, HookPoint, Hooks, SessionPoint
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
-from statewright.journal.entry import TABLES, decode, encode
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.lanes import Lanes
 from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
 from statewright.perform.performer import Performer
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
 from statewright.pump import Pump
-from statewright.replay import Replayed, replay
+from statewright.replay import replay
+from statewright.resumption import require_guards, wakings
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright_states.approval import SignOff, statement_of
 from statewright_states.effects import ToolEffect
-from statewright_states.errors import CallerError, ConfigurationError, RunExists, RunNotFound, StatewrightError
+from statewright_states.errors import ConfigurationError, RunExists, RunNotFound, StatewrightError
 from statewright_states.messages import Message, StreamChunk
-from statewright_states.ports import Clock, Journal, Lease, Provider
-from statewright_states.row import Event
-from statewright_states.run.events import OutcomeStated, RunAdmitted
-from statewright_states.tool.events import ToolResumed
-from statewright_states.vocabulary import Resumed
+from statewright_states.ports import Clock, Journal, Lease, Provider, TokenEstimator
+from statewright_states.run.events import RunAdmitted
 
 AgentPump = Pump[Course, Performer]
 ErrorCallback = Callable[[Exception, str], None]
@@ -46,7 +47,8 @@ class AgentLoop:
     """An agent: a model, its tools, its configuration, and the journal that its runs are recorded in.
 
     One loop may run any number of tasks at the same time. Without a journal, runs are recorded in memory.
-    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits.
+    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits;
+    ``token_estimator`` says how long messages are where the provider has not counted them (about 4 characters a token).
     """
 
     def __init__(
@@ -57,8 +59,10 @@ class AgentLoop:
         *,
         journal: Journal | None = None,
         shutdown: GracefulShutdown | None = None,
+        hooks: Iterable[Hook] = (),
         clock: Clock | None = None,
         approver: Approver | None = None,
+        token_estimator: TokenEstimator | None = None,
         on_build_context: BuildContext | None = None,
         on_tool_check: ToolCheck | None = None,
         on_error: ErrorCallback | None = None,
@@ -71,17 +75,20 @@ class AgentLoop:
         self.tools.schemas(self.config.allowed_tools)
         self.journal: Journal = journal or MemoryJournal()
         self._providers = assemble.with_fallbacks(provider, self.config)
-        self._shutdown = shutdown
-        self._clock = clock or assemble.clock()
-        self._names = assemble.names(self._clock)
+        self._hooks = Hooks(hooks)
+        self._sessions: set[str] = set()
+        self.shutdown = shutdown
+        self.clock = clock or assemble.clock()
+        self._names = assemble.names(self.clock)
         self._chance = assemble.chance()
         self._lanes = Lanes()
         self._execution = ExecutionEngine()
         self._approver = approver
+        self._token_estimator = token_estimator
         self._on_build_context = on_build_context
         self._on_tool_check = on_tool_check
         self._on_error = on_error
-        self._on_event = on_event
+        self.on_event = on_event
         self._live: dict[str, AgentPump] = {}
 
     # -- running -----------------------------------------------------------------------------------------------------
@@ -95,13 +102,16 @@ class AgentLoop:
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
         session: str | None = None,
+        requested_by: str | None = None,
     ) -> AgentState:
         """Run a task to its end, or until only a person can carry it on (``state.waiting``).
 
-        ``history`` holds earlier messages in the chat shape. Raises CallerError for bad input and JournalError when
-        the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
+        ``history`` holds earlier messages in the chat shape; ``requested_by`` says who asks for the run. Raises
+        CallerError for bad input and JournalError when the run cannot be recorded; a model or a tool that fails is an
+        outcome, not an exception.
         """
-        inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session)
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        inputs = self.inputs(prompt, history, stream=stream, **names)
         return await self._reported(self._start(inputs, on_stream_chunk, None), "run")
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
@@ -113,14 +123,21 @@ class AgentLoop:
         return await self._reported(self._take_up(run_id, on_stream_chunk, None), "resume")
 
     async def stream(
-        self, prompt: str, history: History | None = None, *, run_id: str | None = None, session: str | None = None
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
     ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
         """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
 
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session)
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        inputs = self.inputs(prompt, history, stream=True, **names)
         task = asyncio.create_task(self._start(inputs, queue.put_nowait, queue.put_nowait))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -141,6 +158,7 @@ class AgentLoop:
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
         session: str | None = None,
+        requested_by: str | None = None,
     ) -> AgentState:
         """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
 
@@ -152,7 +170,8 @@ class AgentLoop:
             async with self:
                 return await work
 
-        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
         return run_to_its_end(once())
 
     async def decide(
@@ -165,30 +184,31 @@ class AgentLoop:
         meaning: str | None = None,
         comment: str = "",
         ends_run: bool = False,
-    ) -> None:
-        """Decide about a tool call that waits for a person, from any process.
+        digest: str | None = None,
+    ) -> SignOff:
+        """Decide about a tool call that waits for a person, from any process; gives who has signed so far.
 
         ``call_id`` is the model's id of the call, or its name in the journal (``tool-3.1``). The decision is bound to
-        exactly what the call is now. A run that is live in this loop goes on at once; any other takes the decision
-        when it is resumed. Raises CallerError when no such question is open.
+        exactly what the call is now; ``digest`` (the beginning of it) says which call was looked at. A run that is live
+        takes the decision at once here and within a second elsewhere, any other when it is resumed. Raises CallerError
+        when no such question is open, and for a statement that is not counted, which is on record nevertheless.
         """
         decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
-        _check_decision(decision)
+        check_decision(decision)
         live = self._live.get(run_id)
-        course = live.course if live is not None else (await replay(self.journal, run_id)).course
-        pending = next((open_ for open_ in pending_approvals(course) if call_id in (open_.tool, open_.call_id)), None)
-        if pending is None:
-            raise CallerError(
-                f"no question about the call {call_id!r} is open",
-                where=f"run {run_id}",
-                cure="`statewright show` lists the open ones",
-            )
-        posted = {"tool": pending.tool, "digest": pending.digest, "outcome_lost": pending.outcome_lost}
-        shape = posted | {name: getattr(decision, name) for name in decision.__slots__}
         if live is not None:
-            _hand_in(live, shape)
+            course = live.course
         else:
-            await self.journal.post(run_id, encode(shape))
+            course = (await replay(self.journal, run_id)).course
+            foresee(course, await self.journal.posted(run_id))
+        pending = open_question(course, call_id, digest)
+        message = posted_decision(pending, decision, self.clock.now_us())
+        if live is not None:
+            live.deliver(*event_of(course, message))
+        else:
+            await self.journal.post(run_id, message)
+        require_counted(pending, decision)
+        return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
 
     async def stop(self, run_id: str) -> None:
         """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
@@ -199,7 +219,12 @@ class AgentLoop:
         self._pump(run_id).cancel()
 
     async def aclose(self) -> None:
-        """Release the models' connections and the journal."""
+        """End the sessions, and release the models' connections and the journal."""
+        observers = Observers(hooks=self._hooks)
+        for session in sorted(self._sessions):
+            observers.tell(HookPoint.SESSION_END, SessionPoint(session))
+        self._sessions.clear()
+        await observers.aclose()
         for provider in self._providers:
             await provider.aclose()
         await self.journal.aclose()
@@ -212,13 +237,16 @@ class AgentLoop:
 
     # -- as a part of something larger -------------------------------------------------------------------------------
 
-    def reading_only(self, config: AgentConfig) -> AgentLoop:
-        """The same agent, but with its read-only tools alone and this configuration. Raises ConfigurationError."""
+    def reading_only(self, config: AgentConfig, provider: Provider | None = None) -> AgentLoop:
+        """The same agent with its read-only tools alone, this configuration, and maybe another model.
+
+        Raises ConfigurationError.
+        """
         reader = copy(self)
-        reader.config = config
+        reader.provider, reader.config = provider or self.provider, config
         reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
         reader.tools.schemas(config.allowed_tools)
-        reader._providers = assemble.with_fallbacks(self.provider, config)
+        reader._providers = assemble.with_fallbacks(reader.provider, config)
         reader._live = {}
         return reader
 
@@ -231,21 +259,11 @@ class AgentLoop:
         except RunExists:
             return await self._take_up(inputs.run_id, on_chunk, on_entry)
 
-    @property
-    def shutdown(self) -> GracefulShutdown | None:
-        """What passes signals on to its runs."""
-        return self._shutdown
-
-    @property
-    def clock(self) -> Clock:
-        """Its time."""
-        return self._clock
-
     # -- inside ------------------------------------------------------------------------------------------------------
 
     @property
     def _stopping(self) -> bool:
-        return self._shutdown is not None and self._shutdown.should_stop
+        return self.shutdown is not None and self.shutdown.should_stop
 
     def _pump(self, run_id: str) -> AgentPump:
         pump = self._live.get(run_id)
@@ -254,13 +272,21 @@ class AgentLoop:
         return pump
 
     def inputs(
-        self, prompt: str, history: History | None, *, stream: bool, run_id: str | None, session: str | None
+        self,
+        prompt: str,
+        history: History | None,
+        *,
+        stream: bool,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
     ) -> RunInputs:
         """What a run with these arguments would be given."""
         if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise ConfigurationError(
                 f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
             )
+        self.config.approval.check(requested_by)
         allowed = self.config.allowed_tools
         tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
         return RunInputs(
@@ -272,6 +298,8 @@ class AgentLoop:
             cards=cards_of(tools),
             stream=stream,
             session=session,
+            hooks=self._hooks.cards,
+            requested_by=requested_by,
         )
 
     async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:
@@ -289,7 +317,7 @@ class AgentLoop:
     ) -> AgentState:
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
-        at_us = self._clock.now_us()
+        at_us = self.clock.now_us()
         header = inputs.header(at_us, assemble.engine_version(), payloads)
         lease = await recorder.create(header.encode())
         course = Course(inputs, payloads)
@@ -297,7 +325,7 @@ class AgentLoop:
         pump.started_at_us = pump.last_at_us = at_us
         if self._stopping:
             pump.stop()  # before anything else: no model call is begun after a stop
-        pump.deliver("run", "run", RunAdmitted(inputs.config.run_settings(), header.task))
+        pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
         return await self._drive(pump, lease)
 
     async def _take_up(
@@ -309,14 +337,15 @@ class AgentLoop:
         lease = await self.journal.acquire(run_id)
         try:
             recorded = await replay(self.journal, run_id)
+            require_guards(recorded, self._hooks)
             recorder = Recorder(self.journal, run_id, recorded.course.payloads)
             recorder.take_up(recorded.head)
             pump = self._pump_for(recorded.course, recorder, lease, on_chunk, on_entry)
             pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
             pump.take_up()
-            self._wake(pump, recorded, lease.epoch)
-            for message in await self.journal.posted(run_id):
-                _hand_in(pump, decode(message.data), message.id)
+            for address in wakings(recorded, lease.epoch):
+                pump.deliver(*address)
+            await pump.take_posted()
         except BaseException:
             await self.journal.release(lease)
             raise
@@ -334,60 +363,33 @@ class AgentLoop:
             providers=self._providers,
             registry=self.tools,
             execution=self._execution,
-            clock=self._clock,
+            clock=self.clock,
             chance=self._chance,
             lanes=self._lanes,
-            observers=Observers(self._on_event, on_chunk, on_entry),
+            observers=Observers(self.on_event, on_chunk, on_entry, self._hooks),
+            hooks=self._hooks,
             approver=self._approver,
             on_build_context=self._on_build_context,
             on_tool_check=self._on_tool_check,
         )
+        course.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, course, equipment)
-        return Pump(course, recorder, self.journal, lease, self._clock, equipment.observers, performing)
-
-    def _wake(self, pump: AgentPump, recorded: Replayed, epoch: int) -> None:
-        """Deliver to every instance that has not ended that its process is a new one; the rows say what follows."""
-        course = recorded.course
-        if recorded.entries == 1:
-            pump.deliver("run", "run", RunAdmitted(course.inputs.config.run_settings(), recorded.task))
-            return
-        lost = course.inputs.config.prompts.outcome_unknown
-        for instance, subject in list(course.live.items()):
-            event: Event = Resumed(epoch)
-            if subject.table is TABLES["tool"]:
-                message = prompts.tool_message(subject.facts.call_id, lost)
-                event = ToolResumed(epoch, course.payloads.put_message(message))
-            pump.deliver(subject.table.name, instance, event)
+        return Pump(course, recorder, self.journal, lease, self.clock, equipment.observers, performing)
 
     async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
         run_id = lease.run_id
         self._live[run_id] = pump
+        session = pump.course.inputs.session
+        if session is not None and session not in self._sessions:
+            self._sessions.add(session)
+            pump.observers.tell(HookPoint.SESSION_START, SessionPoint(session))
         try:
-            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
+            with self.shutdown.passed_on_to(pump.stop) if self.shutdown is not None else nullcontext():
                 await pump.run()
+            if pump.ended:
+                pump.observers.ended(pump.course.state(pump.times_us))
         finally:
             del self._live[run_id]
             await pump.observers.aclose()
             await self.journal.release(lease)
         return pump.course.state(pump.times_us)
-
-
-def _check_decision(decision: ApprovalDecision) -> None:
-    if not decision.actor.strip():
-        raise CallerError("a decision needs an actor", where="actor", cure="name the person who decides")
-    if decision.meaning not in MEANINGS:
-        raise CallerError(
-            f"a decision cannot mean {decision.meaning!r}", where="meaning", cure=f"use one of: {', '.join(MEANINGS)}"
-        )
-
-
-def _hand_in(pump: AgentPump, shape: Mapping[str, Any], posted: int | None = None) -> None:
-    """Deliver a recorded decision to the machine that waits for it."""
-    decision = ApprovalDecision(shape["approve"], shape["actor"], shape["meaning"], shape["comment"], shape["ends_run"])
-    tool: str = shape["tool"]
-    if shape["outcome_lost"]:
-        stated = OutcomeStated(tool, decision.approve, decision.actor, decision.comment)
-        pump.deliver("run", "run", stated, posted=posted)
-        return
-    given = pump.performer.tools.decided(tool, shape["digest"], decision)
-    pump.deliver("tool", tool, given, posted=posted)

@@ -25,7 +25,7 @@ from statewright.replay import mixed_state, replay_mixed
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
 from statewright_states.effects import ToolEffect
-from statewright_states.errors import ConfigurationError, JournalError, RunExists, RunNotFound
+from statewright_states.errors import ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
@@ -44,8 +44,8 @@ class MixedModeRunner:
     tool whose effect is anything but ``read``.
 
     A plan that failed leads to no build; one that ended partial does so only with ``accept_partial_plan``. The task has
-    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. ``on_event`` is told of the
-    task's own entries, as ``AgentLoop`` tells it of a run's.
+    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
+    whole task. ``on_event`` is told of the task's own entries: left out, the build's is.
     """
 
     def __init__(
@@ -61,7 +61,7 @@ class MixedModeRunner:
         self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
         self.journal = build.journal
         self.accept_partial_plan = accept_partial_plan
-        self._on_event = on_event
+        self._on_event = on_event or build.on_event
         self._live: dict[str, MixedPump] = {}
         _check_planner(self.plan, build)
 
@@ -75,13 +75,14 @@ class MixedModeRunner:
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
+        requested_by: str | None = None,
     ) -> MixedState:
         """Plan and build to the end, or until only a person can carry it on (``state.waiting``).
 
         ``stream`` is for the build. Raises CallerError for bad input and JournalError when something cannot be recorded.
         """
-        build = self.build.inputs(prompt, history, stream=stream, run_id=run_id, session=None)
-        plan = self.plan.inputs(prompt, history, stream=False, run_id=build.run_id, session=None)
+        build = self.build.inputs(prompt, history, stream=stream, run_id=run_id, requested_by=requested_by)
+        plan = self.plan.inputs(prompt, history, stream=False, run_id=build.run_id, requested_by=requested_by)
         inputs = MixedInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
@@ -127,6 +128,7 @@ class MixedModeRunner:
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
         run_id: str | None = None,
+        requested_by: str | None = None,
     ) -> MixedState:
         """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
 
@@ -134,7 +136,8 @@ class MixedModeRunner:
             async with self:
                 return await work
 
-        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id)
+        names: dict[str, str | None] = {"run_id": run_id, "requested_by": requested_by}
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
         return run_to_its_end(once())
 
     async def stop(self, run_id: str) -> None:
@@ -253,6 +256,15 @@ class Children:
         """Whether no run is going on."""
         return self._tasks.idle
 
+    @property
+    def asking(self) -> bool:
+        """Never: questions to persons belong to the runs."""
+        return False
+
+    def heard(self, message: bytes) -> tuple[str, str, Event]:
+        """Nobody leaves messages for a task: they are left for its runs."""
+        raise InternalError("a message was left for a task of two runs", where="plan_build")
+
     def now(self, command: Command) -> tuple[str, str, Event] | None:
         """Nothing is done before it is on record."""
         return None
@@ -323,7 +335,7 @@ class Children:
         except RunNotFound:
             return
         link: str = decode(header.data)["parent"] or ""
-        if link.partition("/")[0] != self._course.inputs.run_id:
+        if link.rpartition("/")[0] != self._course.inputs.run_id:
             raise RunExists(
                 f"the run {child!r} is on record, and is no part of this task",
                 where=f"run {self._course.inputs.run_id}",

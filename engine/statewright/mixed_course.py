@@ -55,7 +55,11 @@ class MixedCourse:
                 self._error = delivery.event.error
         return Applied(delivery, source, decision, self.main.facts)
 
-    def next_command(self) -> Following | None:
+    def take_defect(self) -> Event | None:
+        """Nothing: all that happens inside is declared."""
+        return None
+
+    def next_command(self, recorded: Event | None = None) -> Following | None:
         """The next command that waits; the one that ends the task is carried out on the way."""
         while self._waiting:
             identity, command = self._waiting.popleft()
@@ -95,6 +99,11 @@ class MixedCourse:
             verified=last.verified if last else None,
         )
 
+    def run_of(self, phase: Phase) -> str:
+        """The id of the run of this phase: a task that was forked has the ended runs of the other."""
+        end = self.main.facts.plan if phase is Phase.PLAN else self.main.facts.build
+        return end.run if end is not None else self.inputs.child_id(phase)
+
     def state(self, times_us: tuple[int, int], plan: AgentState | None, build: AgentState | None) -> MixedState:
         """The task as callers see it, with its runs; ``times_us`` are its start and the time of its last entry."""
         facts = self.main.facts
@@ -118,4 +127,4 @@ class MixedCourse:
 
     def _notice(self, reason: StopReason | None) -> str:
         """What is said when no run ended, so that nobody said anything."""
-        return NOTICES[reason].format(steps=0, error=self._error) if reason in NOTICES else ""
+        return NOTICES.get(reason, "").format(steps=0, error=self._error) if reason else ""

@@ -8,6 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from statewright.config import AgentConfig
+from statewright.hooks import HookCard
 from statewright.inputs import RunInputs, card_from
 from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
@@ -54,6 +55,7 @@ class MixedInputs:
         configs = {phase.value: given.config.model_dump(mode="json") for phase, given in self.phases.items()}
         models = {phase.value: given.model for phase, given in self.phases.items()}
         tools = {phase.value: [asdict(card) for card in given.cards.values()] for phase, given in self.phases.items()}
+        hooks = {phase.value: [asdict(card) for card in given.hooks] for phase, given in self.phases.items()}
         config = {"accept_partial_plan": self.accept_partial_plan, "models": models, **configs}
         return Header(
             run_id=self.run_id,
@@ -66,8 +68,10 @@ class MixedInputs:
             task=payloads.put(encode(self.task)),
             history=payloads.put(encode([message.to_dict() for message in build.history])),
             tools=payloads.put(encode(tools)),
+            hooks=payloads.put(encode(hooks)),
             policy={f"{phase}.confirm_mode": given.config.confirm_mode.value for phase, given in self.phases.items()},
             stream=build.stream,
+            requested_by=build.requested_by,
         )
 
     def admitted(self, task: str) -> TaskAdmitted:
@@ -78,7 +82,7 @@ class MixedInputs:
 def mixed_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> MixedInputs:
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
     try:
-        config, tools = decode(blobs[header["config"]]), decode(blobs[header["tools"]])
+        config, tools, hooks = (decode(blobs[header[name]]) for name in ("config", "tools", "hooks"))
         history = tuple(Message.from_dict(shape) for shape in decode(blobs[header["history"]]))
         task = decode(blobs[header["task"]])
         phases: dict[Phase, RunInputs] = {}
@@ -86,7 +90,18 @@ def mixed_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> 
             cards = {card.name: card for card in map(card_from, tools[phase])}
             stream = bool(header["stream"]) and phase is Phase.BUILD
             settings, model = AgentConfig(**config[phase]), config["models"][phase]
-            phases[phase] = RunInputs(header["run_id"], model, settings, task, history, cards, stream)
+            guards = tuple(HookCard(**card) for card in hooks[phase])
+            phases[phase] = RunInputs(
+                run_id=header["run_id"],
+                model=model,
+                config=settings,
+                task=task,
+                history=history,
+                cards=cards,
+                stream=stream,
+                hooks=guards,
+                requested_by=header["requested_by"],
+            )
         return MixedInputs(header["run_id"], phases, bool(config["accept_partial_plan"]))
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

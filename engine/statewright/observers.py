@@ -6,14 +6,22 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields, replace
+from typing import Any, cast
 
-from statewright.course import Applied
+from statewright.course import AnyCourse, Applied, Course
+from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
+from statewright.state import AgentState
+from statewright.tools import event_view
 from statewright_states.messages import StreamChunk
 from statewright_states.row import Event
+from statewright_states.run.events import ReplyReceived, SummaryFailed, SummaryReady
 from statewright_states.table import Ignored, Refused, Taken
+from statewright_states.tool.facts import ToolFacts, ToolState
+from statewright_states.tool.table import TOOL
 
+SHORT_CHARS = 80
+"""Texts up to this long are shown as they are: digests, names, numbers."""
 DRAIN_S = 5.0
 """How long the end of a run waits for observers that are still busy."""
 
@@ -42,6 +50,7 @@ class RunEvent:
 def run_event(run_id: str, seq: int, at_us: int, applied: Applied) -> RunEvent:
     """The view of an entry."""
     delivery, decision, source = applied.delivery, applied.decision, applied.source.value
+    event = viewed(delivery.event)
     match decision:
         case Taken():
             row, target, note = decision.row.id, decision.to.value, ""
@@ -49,7 +58,28 @@ def run_event(run_id: str, seq: int, at_us: int, applied: Applied) -> RunEvent:
             row, target, note = "", source, f"ignored ({decision.ignore.id}): {decision.ignore.why}"
         case Refused():
             row, target, note = "", source, f"refused: {decision.why}"
-    return RunEvent(run_id, seq, at_us, delivery.machine, delivery.instance, delivery.event, row, source, target, note)
+    return RunEvent(run_id, seq, at_us, delivery.machine, delivery.instance, event, row, source, target, note)
+
+
+def viewed(event: Event) -> Event:
+    """The event with its long texts as people see them: at most 8 000 characters, binary data replaced by its size.
+
+    The record keeps the whole.
+    """
+    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    shown = {name: _shown(value) for name, value in values.items()}
+    changed = {name: value for name, value in shown.items() if value is not values[name]}
+    return replace(event, **changed) if changed else event
+
+
+def _shown(value: object) -> object:
+    if isinstance(value, str) and len(value) > SHORT_CHARS:
+        return event_view(value)
+    if isinstance(value, tuple):
+        texts = cast("tuple[object, ...]", value)
+        if any(isinstance(text, str) and len(text) > SHORT_CHARS for text in texts):
+            return tuple(_shown(text) for text in texts)
+    return value
 
 
 EventCallback = Callable[[str, dict[str, Any]], Awaitable[None] | None]
@@ -65,7 +95,9 @@ class Observers:
         on_event: EventCallback | None = None,
         on_stream_chunk: ChunkCallback | None = None,
         on_entry: EntryCallback | None = None,
+        hooks: Hooks | None = None,
     ) -> None:
+        self._hooks = hooks or Hooks()
         self._on_event = on_event
         self._on_stream_chunk = on_stream_chunk
         self._on_entry = on_entry
@@ -75,14 +107,25 @@ class Observers:
     @property
     def watching(self) -> bool:
         """Whether anybody wants to see entries; building views for nobody would cost each step."""
-        return self._on_event is not None or self._on_entry is not None
+        return self._on_event is not None or self._on_entry is not None or self._hooks.observing
 
-    def entry(self, event: RunEvent) -> None:
+    def entry(self, event: RunEvent, applied: Applied, course: AnyCourse) -> None:
         """An entry is on record."""
         if self._on_entry is not None:
             self._call(self._on_entry, event)
         if self._on_event is not None:
             self._call(self._on_event, event.kind, _payload(event))
+        if self._hooks.observing and isinstance(course, Course) and (told := hook_view(applied, course)) is not None:
+            self.tell(*told)
+
+    def tell(self, point: HookPoint, view: RunEnd | SessionPoint | ModelReply | ToolOutcome | Compaction) -> None:
+        """Something has happened that the hooks of this point want to know."""
+        for hook in self._hooks.at(point):
+            self._call(hook.function, view)
+
+    def ended(self, state: AgentState) -> None:
+        """The run has ended."""
+        self.tell(HookPoint.AGENT_END, RunEnd(state))
 
     def chunk(self, chunk: StreamChunk) -> None:
         """A piece of a reply arrived."""
@@ -121,6 +164,32 @@ class Observers:
             awaitable = self._queue.get_nowait()
             if inspect.iscoroutine(awaitable):
                 awaitable.close()
+
+
+def hook_view(applied: Applied, course: Course) -> tuple[HookPoint, ModelReply | ToolOutcome | Compaction] | None:
+    """What hooks are told of an entry, if it is one of those that they are told of."""
+    delivery, run_id = applied.delivery, course.inputs.run_id
+    if not isinstance(applied.decision, Taken):
+        return None
+    match delivery.event:
+        case ReplyReceived() as reply:
+            message = course.payloads.message(reply.message)
+            return HookPoint.AFTER_MODEL_CALL, ModelReply(run_id, message, reply.finish.value, reply.tokens)
+        case SummaryReady() as made:
+            return HookPoint.AFTER_COMPACTION, Compaction(run_id, made.exchanges, made.context_tokens)
+        case SummaryFailed() as failed:
+            return HookPoint.AFTER_COMPACTION, Compaction(run_id, failed.exchanges, failed.context_tokens, failed.error)
+        case _ if delivery.machine == TOOL.name and applied.decision.to in TOOL.final:
+            return HookPoint.AFTER_TOOL_CALL, _tool_outcome(applied, course)
+        case _:
+            return None
+
+
+def _tool_outcome(applied: Applied, course: Course) -> ToolOutcome:
+    facts, payloads = cast("ToolFacts", applied.facts), course.payloads
+    text = payloads.message(facts.message).content if facts.message is not None else None
+    outcome = ToolState(applied.decision.to).value if isinstance(applied.decision, Taken) else ""
+    return ToolOutcome(course.inputs.run_id, facts.tool, facts.call_id, facts.name, outcome, text or "")
 
 
 def _payload(event: RunEvent) -> dict[str, Any]:

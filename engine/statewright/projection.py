@@ -24,6 +24,7 @@ NOTICES = {
     StopReason.INTERRUPTED: "The run was stopped before it had an answer.",
     StopReason.CANCELLED: "The run was cancelled.",
     StopReason.LLM_ERROR: "The model could not be asked: {error}",
+    StopReason.BLOCKED: "Blocked: {error}",
     StopReason.CONTEXT_FULL: "The messages no longer fit into the model's window.",
     StopReason.BUDGET_EXCEEDED: "The budget is used up.",
     StopReason.REPEATING: "The model asked for the same calls again and again.",
@@ -80,6 +81,11 @@ class Projection:
         )
         self._steps.append((number, response, event.calls))
 
+    def changed(self, tool: str, call: Message) -> None:
+        """Guards have replaced the arguments of a call; ``call`` holds it as it is now."""
+        request, _ = self._requests[tool]
+        self._requests[tool] = (request, call.tool_calls[0].arguments)
+
     def settled(self, tool: str, outcome: str, message: Message) -> None:
         """A tool call has its one result."""
         request, arguments = self._requests[tool]
@@ -92,8 +98,12 @@ class Projection:
         """The tool calls so far, one line each, for a judge."""
         return [f"{result.tool_name}({result.args}): {result.outcome}" for result in self._results.values()]
 
+    def asked_for(self, tool: str) -> bool:
+        """Whether the model asked for this call."""
+        return tool in self._requests
+
     def arguments_of(self, tool: str) -> tuple[ToolRequest, str]:
-        """A tool call and the model's argument text."""
+        """A tool call and its argument text: the model's, or what guards put in its place."""
         return self._requests[tool]
 
     @staticmethod

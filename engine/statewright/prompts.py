@@ -20,6 +20,11 @@ def rejected(prompts: PromptConfig, call_id: str, actor: str, comment: str) -> M
     return tool_message(call_id, prompts.rejected.replace("{actor}", actor).replace("{comment}", comment).strip())
 
 
+def unasked(prompts: PromptConfig, call_id: str) -> Message:
+    """For a call that needs a person where nobody can be asked."""
+    return tool_message(call_id, prompts.unasked)
+
+
 def failed(error: str) -> str:
     """What is said of a call that failed: marked as an error for the model."""
     return f"Error: {error}"

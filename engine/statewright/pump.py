@@ -28,6 +28,8 @@ from statewright_states.vocabulary import CancelRequested, StopRequested
 
 RENEW_S = 10.0
 """How often the lease is renewed while nothing is appended."""
+LOOK_S = 1.0
+"""How often a run that waits looks for decisions left by other processes; nothing is looked up while nobody is asked."""
 
 
 class Performing(Protocol):
@@ -36,6 +38,15 @@ class Performing(Protocol):
     @property
     def idle(self) -> bool:
         """Whether nothing is under way that could lead to an event."""
+        ...
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is to decide about something, who may do so from another process."""
+        ...
+
+    def heard(self, message: bytes) -> tuple[str, str, Event]:
+        """What a message that another process has left means for this run."""
         ...
 
     def now(self, command: Command) -> tuple[str, str, Event] | None:
@@ -89,6 +100,9 @@ class Pump(Generic[C, P]):
         self._wake: asyncio.Future[None] | None = None
         self._renewal: Timer | None = None
         self._renew_due = False
+        self._look: Timer | None = None
+        self._look_due = False
+        self._handed_in: set[int] = set()
         self.started_at_us = 0
         self.last_at_us = 0
         self.ended = False
@@ -104,6 +118,13 @@ class Pump(Generic[C, P]):
         """Hand in an event, on the event loop's thread. ``posted`` is the message in the journal that it came from."""
         self._inbox.append((Delivery(machine, instance, event, cause), posted))
         self._awake()
+
+    async def take_posted(self) -> None:
+        """Hand in what other processes have left for this run, each message once; the entry that records it removes it."""
+        for message in await self._journal.posted(self._lease.run_id):
+            if message.id not in self._handed_in:
+                self._handed_in.add(message.id)
+                self.deliver(*self._performer.heard(message.data), posted=message.id)
 
     def take_up(self) -> None:
         """Go on where the record ends: what follows inside the run is applied, what was being performed is dropped.
@@ -145,14 +166,17 @@ class Pump(Generic[C, P]):
                     await self._turn()
                 elif self._renew_due:
                     await self._renew()
+                elif self._look_due:
+                    await self._look_for_decisions()
                 elif self._performer.idle:
                     break
                 else:
                     await self._wait()
             await self._flush()
         finally:
-            if self._renewal is not None:
-                self._renewal.cancel()
+            for timer in (self._renewal, self._look):
+                if timer is not None:
+                    timer.cancel()
             await self._performer.aclose()
 
     async def _turn(self) -> None:
@@ -162,6 +186,8 @@ class Pump(Generic[C, P]):
             self._consumed.append(posted)
         self._apply(delivery)
         self._follow()
+        if (defect := self.course.take_defect()) is not None:
+            self.tell(defect)
         if self.course.main.ended and not self.ended:
             self._end()
         if self.ended or getattr(delivery.event, "durable", True):
@@ -219,7 +245,7 @@ class Pump(Generic[C, P]):
         if self._seen:
             seen, self._seen = self._seen, []
             for seq, at_us, applied in seen:
-                self.observers.entry(run_event(self._lease.run_id, seq, at_us, applied))
+                self.observers.entry(run_event(self._lease.run_id, seq, at_us, applied), applied, self.course)
 
     def _schedule_renewal(self) -> None:
         def due() -> None:
@@ -233,8 +259,22 @@ class Pump(Generic[C, P]):
         await self._journal.renew(self._lease)
         self._schedule_renewal()
 
+    def _schedule_look(self) -> None:
+        def due() -> None:
+            self._look_due = True
+            self._awake()
+
+        self._look = self._clock.call_later(LOOK_S, due)
+
+    async def _look_for_decisions(self) -> None:
+        self._look, self._look_due = None, False
+        if self._performer.asking:
+            await self.take_posted()
+
     async def _wait(self) -> None:
         """Until something arrives; every effect under way has a deadline of its own."""
+        if self._look is None and self._performer.asking:
+            self._schedule_look()
         self._wake = asyncio.get_running_loop().create_future()
         try:
             await self._wake

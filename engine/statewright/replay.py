@@ -42,6 +42,7 @@ MESSAGE_EVENTS = frozenset(
         "ContextBuilt",
         "ToolAssessed",
         "ApprovalGiven",
+        "NobodyToAsk",
         "ToolReturned",
         "ToolFailed",
         "ToolDeadline",
@@ -110,8 +111,15 @@ async def replay_mixed(journal: Journal, run_id: str) -> ReplayedMixed:
 async def mixed_state(journal: Journal, run_id: str) -> MixedState:
     """A task that is planned, then built, as callers see it: its record and those of its two runs, replayed."""
     task = await replay_mixed(journal, run_id)
-    plan, build = [await _state_of(journal, task.course.inputs.child_id(phase)) for phase in Phase]
+    plan, build = [await _state_of(journal, task.course.run_of(phase)) for phase in Phase]
     return task.course.state(task.times_us, plan, build)
+
+
+async def recorded_state(journal: Journal, run_id: str) -> AgentState | MixedState:
+    """A run of whatever machine, as callers see it: replayed. Raises as ``replay`` does."""
+    if await machine_of(journal, run_id) == PLAN_BUILD.name:
+        return await mixed_state(journal, run_id)
+    return (await replay(journal, run_id)).state()
 
 
 async def machine_of(journal: Journal, run_id: str) -> str:
@@ -200,7 +208,7 @@ class _Walk:
 
     def _expect(self, seq: int, recorded: Delivery) -> None:
         """An event that follows inside the run must be the recorded one; effects are passed over."""
-        while (following := self.course.next_command()) is not None:
+        while (following := self.course.next_command(recorded.event)) is not None:
             cause, _, expected = following
             if expected is None:
                 if recorded.cause == cause:
@@ -278,10 +286,8 @@ def _messages(shapes: Shapes) -> Iterator[str]:
     for shape in shapes:
         if shape.get("event") in MESSAGE_EVENTS:
             data: Mapping[str, Any] = shape["data"]
-            message, messages = data.get("message"), data.get("messages", ())
-            yield from messages
-            if message is not None:
-                yield message
+            yield from data.get("messages", ())
+            yield from (digest for digest in (data.get("message"), data.get("changed")) if digest is not None)
 
 
 async def _blobs(journal: Journal, digests: Sequence[str]) -> dict[str, bytes]:

@@ -6,15 +6,17 @@ Pure but for payloads: the same command in the same course gives the same event,
 from __future__ import annotations
 
 from hashlib import sha256
+from typing import Any
 
 from statewright import prompts
 from statewright.context import ContextManager
-from statewright.conversation import Conversation
+from statewright.conversation import Conversation, rolling_digest
 from statewright.evaluate import SelfEvaluator
 from statewright.inputs import RunInputs
 from statewright.journal.entry import encode
 from statewright.journal.recorder import Payloads
 from statewright.machine import Subject
+from statewright.transcript import Transcript
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import CallRequested
 from statewright_states.messages import Message
@@ -23,6 +25,7 @@ from statewright_states.run.commands import (
     CallModel,
     CancelCall,
     CancelTool,
+    PlanCompaction,
     ReleaseTool,
     RequestTool,
     SettleUnknown,
@@ -34,6 +37,7 @@ from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ReplyReceived,
     SummaryFailed,
     SummaryReady,
@@ -67,14 +71,19 @@ class Router:
         self._conversation = conversation
         self._payloads = payloads
         self._context = ContextManager(inputs.config)
+        self._rule = inputs.rule
 
-    def route(self, command: Command) -> tuple[str, str, Event] | None:
-        """Where the command goes, or None when it is an effect to be performed."""
+    def route(self, command: Command, recorded: Event | None = None) -> tuple[str, str, Event] | None:
+        """Where the command goes, or None when it is an effect to be performed.
+
+        While a record is replayed, ``recorded`` is what it says happened next: what an estimator measured is taken from
+        there, so that a replay needs none.
+        """
         match command:
             case CallModel():
                 return CALL, command.call, self._call_requested(command)
             case RequestTool():
-                return TOOL, command.request.tool, ToolRequested(command.request, command.released)
+                return TOOL, command.request.tool, ToolRequested(command.request, command.released, self._rule)
             case ReleaseTool():
                 return TOOL, command.tool, ToolReleased()
             case SkipTool():
@@ -91,15 +100,22 @@ class Router:
             case CancelCall():
                 return CALL, command.call, CancelRequested()
             case ReportCall():
-                return RUN, RUN, self._call_reported(command)
+                return RUN, RUN, self._call_reported(command, recorded)
+            case PlanCompaction():
+                return RUN, RUN, self._compaction_planned(recorded)
             case ReportDecided():
                 return RUN, RUN, CallDecided(command.tool, command.ends_run)
             case ReportSettled() | SettleUnknown():
-                return RUN, RUN, ToolSettled(command.tool, self._conversation.estimate_tokens())
+                return RUN, RUN, ToolSettled(command.tool, self._tokens(recorded))
             case ReportOutcomeUnknown():
-                return RUN, RUN, ToolOutcomeUnknown(command.tool, self._conversation.estimate_tokens())
+                return RUN, RUN, ToolOutcomeUnknown(command.tool, self._tokens(recorded))
             case _:
                 return None
+
+    def _tokens(self, recorded: Event | None, *extra: Message) -> int:
+        if recorded is None:
+            return self._conversation.estimate_tokens(extra)
+        return int(getattr(recorded, "context_tokens", 0))
 
     def _put(self, message: Message) -> str:
         return self._payloads.put_message(message)
@@ -130,24 +146,26 @@ class Router:
 
     # -- what a finished call means for the run ----------------------------------------------------------------------
 
-    def _call_reported(self, report: ReportCall) -> Event:
+    def _call_reported(self, report: ReportCall, recorded: Event | None) -> Event:
         if report.purpose is Purpose.SUMMARY:
-            return self._summary(report)
+            return self._summary(report, recorded)
         if report.purpose is Purpose.EVALUATION:
             return self._verdict(report)
         match report.outcome:
             case CallOutcome.REPLIED:
-                return self._reply(report)
+                return self._reply(report, recorded)
             case CallOutcome.TIMED_OUT:
                 return CallTimedOut(report.attempts)
             case CallOutcome.OVERFLOW:
                 return CallFailed(CallFault.OVERFLOW, report.error, report.attempts)
             case CallOutcome.STOPPED:
                 return CallFailed(CallFault.STOPPED, report.error, report.attempts)
+            case CallOutcome.BLOCKED:
+                return CallFailed(CallFault.BLOCKED, report.error, report.attempts)
             case CallOutcome.FAILED:
                 return CallFailed(CallFault.OTHER, report.error, report.attempts)
 
-    def _reply(self, report: ReportCall) -> ReplyReceived:
+    def _reply(self, report: ReportCall, recorded: Event | None) -> ReplyReceived:
         message = self._message(report)
         calls = tuple(self._request(report.call, at, message) for at in range(len(message.tool_calls)))
         names = [(call.name, call.arguments) for call in message.tool_calls]
@@ -160,30 +178,55 @@ class Router:
             attempts=report.attempts,
             tokens=report.tokens,
             cost_microusd=report.cost_microusd,
-            context_tokens=self._conversation.estimate_tokens((message,)),
+            context_tokens=self._tokens(recorded, message),
         )
 
     def _request(self, asked_in: str, at: int, message: Message) -> ToolRequest:
         """The call's own name is that of the model call it came with, and its place there: ``tool-3.1``."""
         return self._inputs.request(f"tool-{asked_in.removeprefix('call-')}.{at + 1}", message.tool_calls[at])
 
-    def _summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
-        text = (self._message(report).content or "").strip() if _replied(report) else ""
-        if not text:
-            kept = self._conversation.without_old(self._context.window_tokens)
-            error = report.error if not _replied(report) else "the summary was empty"
-            exchanges = self._conversation.exchanges_in(kept)
-            return SummaryFailed(error, exchanges, self._conversation.estimate_of(kept), report.attempts)
+    # -- compaction --------------------------------------------------------------------------------------------------
+
+    def _compaction_planned(self, recorded: Event | None) -> CompactionPlanned:
+        old = len(self._conversation.transcript.old(self._context.keep_recent))
+        return CompactionPlanned(old, **self._left(self._conversation.transcript, recorded))
+
+    def _summary(self, report: ReportCall, recorded: Event | None) -> SummaryReady | SummaryFailed:
+        transcript, keep = self._conversation.transcript, self._context.keep_recent
+        used: dict[str, Any] = {"attempts": report.attempts, "tokens": report.tokens, "cost_microusd": report.cost_microusd}
+        error, text = report.error, ""
+        if _replied(report):
+            message = self._message(report)
+            text = (message.content or "").strip()
+            error = self._context.unusable(message, report.finish, self._conversation.old_messages(keep)) or ""
+        if error or not text:
+            return SummaryFailed(error, **used, **self._left(transcript, recorded))
         summary = self._context.summary_message(text)
-        kept = self._conversation.with_summary(summary, self._context.keep_recent)
-        return SummaryReady(
-            message=self._put(summary),
-            exchanges=self._conversation.exchanges_in(kept),
-            context_tokens=self._conversation.estimate_of(kept),
-            attempts=report.attempts,
-            tokens=report.tokens,
-            cost_microusd=report.cost_microusd,
-        )
+        return SummaryReady(self._put(summary), **used, **self._left(transcript.summarised(summary, keep), recorded))
+
+    def _left(self, shorter: Transcript, recorded: Event | None) -> dict[str, Any]:
+        """What is left of the messages when as many of ``shorter`` are dropped as the window demands."""
+        conversation = self._conversation
+        if recorded is None:
+            dropped, tokens = conversation.room_in(shorter, self._limit(shorter is conversation.transcript))
+        else:
+            dropped, tokens = int(getattr(recorded, "dropped", 0)), self._tokens(recorded)
+        left = shorter.without_first(dropped) if dropped else shorter
+        return {
+            "dropped": dropped,
+            "exchanges": left.exchanges,
+            "context_tokens": tokens,
+            "before": conversation.digest,
+            "after": rolling_digest(left.messages),
+        }
+
+    def _limit(self, unsummarised: bool) -> int:
+        """What the messages may take up; without a summary after an overflow, at most half of what did not fit."""
+        window_tokens = self._context.window_tokens
+        if not (unsummarised and self._run.facts.overflowed):
+            return window_tokens
+        half = max(self._conversation.estimate_tokens() // 2, 1)
+        return min(window_tokens or half, half)
 
     def _verdict(self, report: ReportCall) -> VerdictReached:
         if not _replied(report):

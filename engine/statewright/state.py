@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from statewright_states.approval import UNSIGNED, SignOff
 from statewright_states.messages import LLMResponse, Usage
 from statewright_states.vocabulary import Status, StopReason
 
@@ -41,6 +42,8 @@ class PendingApproval:
     digest: str
     outcome_lost: bool = False
     """Whether the question is how to go on after a lost outcome, and not whether to run the call."""
+    sign_off: SignOff = UNSIGNED
+    """What the call's approval takes, and who has reviewed and approved it so far."""
 
 
 @dataclass(frozen=True, slots=True)

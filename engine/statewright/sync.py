@@ -1,4 +1,4 @@
-"""Asynchronous work for code that is not asynchronous."""
+"""Asynchronous work for code that is not asynchronous: the one thin facade over the core."""
 
 from __future__ import annotations
 

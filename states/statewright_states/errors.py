@@ -51,6 +51,8 @@ class Fault(StrEnum):
     """The request is too long for the model: compact, then ask again."""
     REJECTED = "rejected"
     """The request is wrong: neither a retry nor another model cures it."""
+    BLOCKED = "blocked"
+    """A guard of the caller does not let the request out."""
 
 
 class StatewrightError(Exception):

@@ -48,7 +48,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call as the provider counted them (0 where it does not say)."""
+    """Tokens of one model call as the provider counted them (0 where it does not say).
+
+    ``input_tokens`` is the whole prompt; those of it that came from a cache are counted in both fields.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -148,13 +151,17 @@ class Message:
             role=role,
             content=_text_of(shape.get("content"), where),
             tool_calls=tuple(_call_of(call, where) for call in shape.get("tool_calls") or ()),
-            tool_call_id=shape.get("tool_call_id"),
+            tool_call_id=_id_of(shape.get("tool_call_id")),
         )
 
     @classmethod
     def from_encoded(cls, encoded: bytes) -> Message:
         """A message from the bytes that ``encoded`` gave."""
         return cls.from_dict(json.loads(encoded), where="stored message")
+
+
+def _id_of(value: object) -> str | None:
+    return None if value is None else str(value)
 
 
 def _text_of(content: object, where: str) -> str | None:

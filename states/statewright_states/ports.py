@@ -56,6 +56,18 @@ class Provider(Protocol):
         ...
 
 
+class TokenEstimator(Protocol):
+    """Says how many tokens messages take up: a guess until the provider has counted them itself."""
+
+    def estimate(self, messages: Sequence[Message]) -> int:
+        """Tokens of these messages, from 0 up. Called on the event loop, once per message: quick, no input or output.
+
+        One that raises, or gives no such number, is replaced by the rule of thumb for the rest of the run; the record
+        says so.
+        """
+        ...
+
+
 # -- time, chance, names ---------------------------------------------------------------------------------------------
 
 

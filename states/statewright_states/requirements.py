@@ -215,6 +215,28 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "A question to a person survives the process: it is asked again when the run is taken up.",
         "contract 10, waiting is durable",
     ),
+    "R-APPR-5": Requirement(
+        "A call runs when as many different persons have approved it as are required; one rejection rejects it.",
+        "contract 10, n-of-m",
+    ),
+    "R-APPR-6": Requirement(
+        "Only those who may decide are counted, each of them once, and with four eyes not whoever asked for the run; what is "
+        "not counted is on record with its reason.",
+        "contract 10, four eyes, the same actor cannot be two",
+    ),
+    "R-APPR-7": Requirement(
+        "A review is recorded and allows nothing; where one is required, it comes first, from somebody who does not approve.",
+        "contract 10, reviewed and approved",
+    ),
+    "R-APPR-8": Requirement(
+        "Where nobody can be asked and the run is told not to wait, the call is denied, and the model is told.",
+        "contract 10, no way to ask a person",
+    ),
+    "R-APPR-9": Requirement(
+        "A decision left by another process is taken once, also while the run waits; a message that says nothing is kept and "
+        "stops nothing.",
+        "contract 10, decided from another process",
+    ),
     # -- context ------------------------------------------------------------------------------------------------------
     "R-CTX-1": Requirement(
         "Where there are more exchanges than are kept whole, or more tokens than the window holds, old ones are summarised.",
@@ -231,6 +253,16 @@ REQUIREMENTS: Mapping[str, Requirement] = {
     "R-CTX-4": Requirement(
         "What is still too long when nothing more may be dropped ends the run failed, as context_full.",
         "contract 12, still over",
+    ),
+    "R-CTX-5": Requirement(
+        "A history longer than the window is summarised before the first step, or else its oldest exchanges are dropped; "
+        "system messages, the first user message, the task and the last exchange always stay.",
+        "contract 12, last resort; context levels: sliding window",
+    ),
+    "R-CTX-6": Requirement(
+        "Sizes are the provider's own count where there is one, and an estimate of what came since; a broken estimator is "
+        "replaced, on record.",
+        "contract 12, the estimate; context levels: about four characters per token",
     ),
     # -- evaluation ---------------------------------------------------------------------------------------------------
     "R-EVAL-1": Requirement(
@@ -249,6 +281,21 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "A judgement is read strictly, and whatever cannot be read counts as not passed.",
         "contract 13, parsing; self-evaluation: reading the verdict",
         elsewhere="the evaluator, which hands the run completed and confidence",
+    ),
+    # -- hooks --------------------------------------------------------------------------------------------------------
+    "R-HOOK-1": Requirement(
+        "What a guard of the caller blocks does not happen; a guard that fails blocks, unless it is declared optional.",
+        "contract 19, a block is final, guards that fail",
+    ),
+    "R-HOOK-2": Requirement(
+        "Every decision of a guard is on record with what it led to, and a replay uses the record and calls no hook.",
+        "contract 19, every decision is journalled",
+        elsewhere="perform, which puts the decisions into the events; a replay applies recorded events alone",
+    ),
+    "R-HOOK-3": Requirement(
+        "Guards are asked by priority, each with what the one before made of it; observers cannot change a run.",
+        "contract 19, in order, changes chain, observers",
+        elsewhere="the hooks of the loop; observers are told of entries that are on record",
     ),
     # -- plan, then build ---------------------------------------------------------------------------------------------
     "R-PLAN-1": Requirement(

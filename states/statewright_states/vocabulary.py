@@ -67,6 +67,29 @@ class Resumed(Event):
     epoch: int
 
 
+class HookOutcome(StrEnum):
+    """What became of asking a guard."""
+
+    ALLOWED = "allowed"
+    REPLACED = "replaced"
+    """It may happen, with what the guard put in its place."""
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    """It raised, took too long or made no sense: that is a no."""
+    PASSED_OVER = "passed_over"
+    """It failed, and is declared optional."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookDecision:
+    """What one guard of the caller decided at one point; recorded with the event that it led to."""
+
+    point: str
+    hook: str
+    outcome: HookOutcome
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolRequest:
     """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: the first of ``call-3``).

@@ -26,8 +26,8 @@ def test_every_make_target_in_the_readme_exists() -> None:
     assert set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE)) <= declared
 
 
-def test_the_example_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
-    (example,) = EXAMPLE.findall(README)
+def test_the_examples_of_the_readme_one_after_another_print_what_they_say(tmp_path: Path) -> None:
+    example = "\n".join(EXAMPLE.findall(README))
     done = subprocess.run(
         [sys.executable, "-c", example], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
     )

@@ -15,18 +15,20 @@ from statewright_states.row import Event
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     LaneGranted,
     OutcomeStated,
     ReplyReceived,
     RunDeadline,
+    StartDenied,
     SummaryFailed,
     SummaryReady,
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, Finish
-from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import Purpose, ToolRequest
 
@@ -51,6 +53,7 @@ class What(StrEnum):
 
 TIMERS = (What.RUN_TIMER, What.STEP_TIMER)
 ASKED = (What.PERSON, What.OUTCOME)
+ACTORS = ("ann", "Ann ", "bob", "carl", "dora", "eve")
 FAULTS = (Fault.TRANSIENT, Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED)
 
 
@@ -83,7 +86,7 @@ class Outcomes:
                 return LaneGranted()
             case What.CONTEXT:
                 built = ContextBuilt(pending.number, ("system", "user"), self.chance.choice((1, 1, 1, 3)))
-                return ContextFailed("no prompt") if self._in(20) else built
+                return self.chance.choice((ContextFailed("no prompt"), StartDenied("no", ()))) if self._in(20) else built
             case What.REQUEST:
                 return ReplyBegan(pending.number) if self._in(3) else self._attempt(pending.number, shown=False)
             case What.REPLY:
@@ -96,9 +99,9 @@ class Outcomes:
                 late = ToolDeadline("too late")
                 return self.chance.choice((ToolReturned("result", "result"), ToolFailed("error", "error"), late))
             case What.PERSON:
-                return self._decision(pending.arguments)
+                return NobodyToAsk("nobody is there") if self._in(12) else self._decision(pending.arguments)
             case What.OUTCOME:
-                return OutcomeStated(pending.subject, go_on=not self._in(3), actor="somebody", comment="looked")
+                return OutcomeStated(pending.subject, go_on=not self._in(3), actor=self.chance.choice(ACTORS), comment="looked")
             case What.RUN_TIMER:
                 return RunDeadline()
             case What.STEP_TIMER:
@@ -109,9 +112,9 @@ class Outcomes:
         replied = report.outcome is CallOutcome.REPLIED
         match report.purpose:
             case Purpose.SUMMARY if replied:
-                return SummaryReady(message="summary", exchanges=1, context_tokens=self.size(), **_used(report))
+                return SummaryReady("summary", 1, self.size(), **_used(report), dropped=self.dropped())
             case Purpose.SUMMARY:
-                return SummaryFailed(error="no summary", exchanges=2, context_tokens=self.size(), attempts=report.attempts)
+                return SummaryFailed("no summary", 2, self.size(), **_used(report), dropped=self.dropped())
             case Purpose.EVALUATION:
                 good = replied and self._in(3)
                 return VerdictReached(
@@ -122,12 +125,24 @@ class Outcomes:
             case _ if report.outcome is CallOutcome.TIMED_OUT:
                 return CallTimedOut(report.attempts)
             case _:
-                faults = {CallOutcome.OVERFLOW: CallFault.OVERFLOW, CallOutcome.STOPPED: CallFault.STOPPED}
+                faults = {
+                    CallOutcome.OVERFLOW: CallFault.OVERFLOW,
+                    CallOutcome.STOPPED: CallFault.STOPPED,
+                    CallOutcome.BLOCKED: CallFault.BLOCKED,
+                }
                 return CallFailed(faults.get(report.outcome, CallFault.OTHER), "no reply", report.attempts)
 
     def size(self) -> int:
         """An estimate of the transcript in tokens: sometimes over the window."""
         return self.chance.choice((1, 2, 2, 3))
+
+    def dropped(self) -> int:
+        """How many messages have to be dropped: mostly none."""
+        return self.chance.choice((0, 0, 2))
+
+    def plan(self) -> CompactionPlanned:
+        """What could be done about messages that are too many or too long."""
+        return CompactionPlanned(self.chance.choice((0, 3, 3)), self.dropped(), 1, self.size(), "before", "after")
 
     def _in(self, cases: int) -> bool:
         return self.chance.randrange(cases) == 0
@@ -158,7 +173,7 @@ class Outcomes:
         meaning = self.chance.choice(("approved", "approved", "rejected", "rejected", "reviewed"))
         return ApprovalGiven(
             approve=meaning == "approved",
-            actor="somebody",
+            actor=self.chance.choice(ACTORS),
             meaning=meaning,
             comment="",
             arguments=arguments if not self._in(5) else "another version",

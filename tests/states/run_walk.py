@@ -7,21 +7,26 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
-from statewright_states.row import Event
-from statewright_states.run.commands import CallModel, CancelTool, FinishRun, SkipTool
+from statewright_states.row import SAME, Event
+from statewright_states.run.commands import CallModel, CancelTool, FinishRun, PlanCompaction, SkipTool
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     EngineFailed,
+    EstimatorFailed,
     LaneGranted,
+    MessageUnreadable,
     OutcomeStated,
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
+    StartDenied,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -56,6 +61,7 @@ def settings(chance: Random) -> RunSettings:
         max_tool_calls=chance.choice((None, None, None, 2)),
         max_total_tokens=chance.choice((None, None, None, 4)),
         max_cost_microusd=chance.choice((None, None, None, 4)),
+        approval=chance.choice((None, ApprovalRule(approvers=("somebody",)))),
     )
 
 
@@ -65,12 +71,25 @@ def settings(chance: Random) -> RunSettings:
 def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
     from_outside: list[Event] = [StopRequested(), CancelRequested(), RunDeadline(), EngineFailed("defect")]
     if state in RUN.final:
-        late = (LaneGranted(), ContextBuilt(1, (), 1), ContextFailed("late"), OutcomeStated("tool", True, "somebody", ""))
-        return [*from_outside, *late]
+        late = (
+            LaneGranted(),
+            ContextBuilt(1, (), 1),
+            ContextFailed("late"),
+            StartDenied("late", ()),
+            OutcomeStated("tool", True, "somebody", ""),
+        )
+        return [*from_outside, *late, MessageUnreadable("it is not JSON", "raw")]
     if state is S.ACCEPTED:
         return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside]
     nobody_asked = OutcomeStated("another tool", True, "somebody", "")
-    return [*_ordinary(state, facts, chance), *from_outside, Resumed(2), nobody_asked]
+    return [
+        *_ordinary(state, facts, chance),
+        *from_outside,
+        EstimatorFailed("no number"),
+        Resumed(2),
+        nobody_asked,
+        MessageUnreadable("it is not JSON", "raw"),
+    ]
 
 
 def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
@@ -78,14 +97,19 @@ def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event
         case S.QUEUED:
             return [LaneGranted()]
         case S.PREPARING:
-            return [ContextBuilt(facts.attempt, (), chance.randint(1, 3)), ContextFailed("no prompt")]
+            return [ContextBuilt(facts.attempt, (), chance.randint(1, 3)), ContextFailed("no prompt"), StartDenied("no", ())]
         case S.GENERATING:
             return [*(_reply(facts, chance) for _ in range(12)), *_no_reply(chance)]
         case S.CLOSING:
             return [_reply(facts, chance), *_no_reply(chance)]
         case S.COMPACTING:
-            size, attempts = chance.randint(1, 3), chance.randint(1, 2)
-            return [SummaryReady("summary", 1, size, attempts, 1, 1), SummaryFailed("error", 2, size, attempts)]
+            size, attempts, dropped = chance.randint(1, 3), chance.randint(1, 2), chance.choice((0, 2))
+            if not facts.in_call:
+                return [CompactionPlanned(old, dropped, 1, size, "before", "after") for old in (0, 3)]
+            return [
+                SummaryReady("summary", 1, size, attempts, 1, 1, dropped),
+                SummaryFailed("error", 2, size, attempts, 1, 1, dropped),
+            ]
         case S.EVALUATING:
             return [_verdict(chance), _verdict(chance), _verdict(chance, reached=False)]
         case _:
@@ -119,7 +143,7 @@ def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
             case CallPhase.LAUNCHED:
                 events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size)]
             case CallPhase.UNKNOWN:
-                stated = (OutcomeStated(tool, go_on, "somebody", "") for go_on in (True, False))
+                stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("Somebody", "another"))
                 events += [*stated, ToolSettled(tool, size)]
             case _:
                 pass
@@ -212,7 +236,9 @@ def _nobody_waits_for_nothing(taken: Taken[RunFacts]) -> None:
     if taken.to is S.AWAITING_APPROVAL:
         assert CallPhase.ASKED in phases, f"after {taken.row.id} nobody is asked"
     if taken.to not in RUN.final:
-        assert taken.facts.in_call == (taken.to in ASKING)
+        planning = taken.to is S.COMPACTING and not taken.facts.in_call
+        assert planning or taken.facts.in_call == (taken.to in ASKING)
+        assert not planning or taken.row.to is SAME or isinstance(taken.commands[-1], PlanCompaction), taken.row.id
 
 
 def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:

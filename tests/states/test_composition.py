@@ -8,6 +8,7 @@ from random import Random
 import pytest
 
 from outcomes import ASKED, TIMERS, What
+from statewright_states.approval import ApprovalRule
 from statewright_states.run.events import OutcomeStated
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings, RunState
 from statewright_states.tool.events import ApprovalGiven
@@ -18,6 +19,14 @@ from world import World, settled_as, unsettled
 LIVES = 2_500
 MAX_ATTEMPTS, FALLBACKS = 2, 1
 PER_CALL = MAX_ATTEMPTS * (FALLBACKS + 1)
+
+
+RULES = (
+    None,
+    None,
+    ApprovalRule(required=2),
+    ApprovalRule(required=2, approvers=("Ann", "Bob", "Carl", "Dora"), requester="ANN", review_required=True),
+)
 
 
 def some_settings(chance: Random) -> RunSettings:
@@ -37,6 +46,7 @@ def some_settings(chance: Random) -> RunSettings:
         max_tool_calls=chance.choice((None, None, 2, 4)),
         max_total_tokens=chance.choice((None, None, 6)),
         max_cost_microusd=chance.choice((None, None, 3)),
+        approval=chance.choice(RULES),
     )
 
 

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 
 from state_strategies import values_of
 from statewright_states.call.table import CALL
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Event
 from statewright_states.run.table import RUN
 from statewright_states.table import Ignored, Refused, Table, Taken, answer
 from statewright_states.tool.table import TOOL
 from tiny import Sung
 
-TABLES: Sequence[Table[Any]] = (RUN, CALL, TOOL)
+TABLES: Sequence[Table[Any]] = (RUN, CALL, TOOL, PLAN_BUILD)
 PAIRS = [(table, event) for table in TABLES for event in table.events]
 NAMES = [f"{table.name}-{event.__name__}" for table, event in PAIRS]
 

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from statewright_states.call.table import CALL
+from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, PlanBuildState
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import stated_in
 from statewright_states.row import SAME, Event, Row
 from statewright_states.run.facts import STATUS, RunState
@@ -43,7 +45,7 @@ from tiny import (
 )
 
 FINGERPRINTS = Path(__file__).with_name("fingerprints.json")
-TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL)
+TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD)
 
 
 # -- deciding ------------------------------------------------------------------------------------------------------------
@@ -152,7 +154,7 @@ def test_what_decides_or_is_commanded_makes_another_machine(build: Callable[[], 
     assert build().fingerprint != door().fingerprint
 
 
-def test_the_fingerprints_of_the_three_tables_are_the_recorded_ones() -> None:
+def test_the_fingerprints_of_the_tables_are_the_recorded_ones() -> None:
     now = json.dumps({table.name: table.fingerprint for table in TABLES}, indent=2) + "\n"
     assert FINGERPRINTS.read_text() == now, (
         "a table decides differently than recorded, so runs recorded before cannot be replayed with it.\n"
@@ -169,6 +171,12 @@ def test_every_state_of_a_run_has_a_status_and_only_final_states_end_it() -> Non
     assert all(STATUS[state].value == state.value for state in RUN.final if isinstance(state, RunState))
 
 
+def test_every_state_of_a_planned_task_has_a_status_and_only_final_states_end_it() -> None:
+    assert set(PLAN_BUILD_STATUS) == set(PlanBuildState)
+    assert {state for state, status in PLAN_BUILD_STATUS.items() if status is not Status.RUNNING} == PLAN_BUILD.final
+    assert all(PLAN_BUILD_STATUS[PlanBuildState(state)].value == state.value for state in PLAN_BUILD.final)
+
+
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 def test_the_ordinary_course_is_a_path_of_rows_from_start_to_end(table: Table[Any]) -> None:
     rows = {row.id: row for row in table.rows}
@@ -180,8 +188,8 @@ def test_the_ordinary_course_is_a_path_of_rows_from_start_to_end(table: Table[An
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_ids_are_the_tables_name_and_a_number(table: Table[Any]) -> None:
+def test_ids_are_the_first_word_of_the_tables_name_and_a_number(table: Table[Any]) -> None:
     for stated in stated_in(table):
         prefix, number = stated.id.split("-")
-        assert prefix == table.name.upper()
+        assert prefix == table.name.upper().partition("_")[0]
         assert number.isdigit()

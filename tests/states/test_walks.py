@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from call_walk import call_walker
+from plan_build_walk import plan_build_walker
 from run_walk import run_walker
 from statewright_states.call.table import CALL
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import stated_in
 from statewright_states.run.table import RUN
 from statewright_states.table import Table, Taken
@@ -21,8 +23,13 @@ from statewright_states.tool.table import TOOL
 from tool_walk import tool_walker
 from walker import Walker, Witness, steps_into_the_end
 
-WALKERS: dict[str, Callable[[], Walker[Any]]] = {RUN.name: run_walker, CALL.name: call_walker, TOOL.name: tool_walker}
-STATED = [(table, stated.id) for table in (RUN, CALL, TOOL) for stated in stated_in(table)]
+WALKERS: dict[str, Callable[[], Walker[Any]]] = {
+    RUN.name: run_walker,
+    CALL.name: call_walker,
+    TOOL.name: tool_walker,
+    PLAN_BUILD.name: plan_build_walker,
+}
+STATED = [(table, stated.id) for table in (RUN, CALL, TOOL, PLAN_BUILD) for stated in stated_in(table)]
 chances = st.integers(0, 2**32).map(Random)
 
 
@@ -41,7 +48,7 @@ def test_a_path_from_the_start_leads_to_every_row(table: Table[Any], row: str) -
     assert step.id == row
 
 
-def test_every_row_of_the_three_tables_has_been_reached() -> None:
+def test_every_row_of_every_table_has_been_reached() -> None:
     rows = {row for _, row in STATED}
     assert len(rows) == len(STATED), "an id stands in two tables"
     assert {row for name in WALKERS for row in witnesses(name)} == rows

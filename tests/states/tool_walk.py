@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
 from statewright_states.table import Taken
 from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled, StartTool
 from statewright_states.tool.events import (
     ApprovalGiven,
+    NobodyToAsk,
     ToolAssessed,
     ToolCancelled,
     ToolDeadline,
@@ -29,6 +31,12 @@ from statewright_states.vocabulary import ToolRequest
 from walker import Walker, Witness
 
 S = ToolState
+NOBODY = NobodyToAsk("nobody is there")
+RULES = (
+    None,
+    ApprovalRule(required=2),
+    ApprovalRule(required=2, approvers=("Ann", "Bob", "Carl", "Dora"), requester="Ann", review_required=True),
+)
 RAN: tuple[Event, ...] = (ToolReturned("result", "result"), ToolFailed("error", "error"), ToolDeadline("too late"))
 
 
@@ -37,9 +45,9 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
     request = ToolRequest("tool-1", "id", "tool", "arguments", effect, chance.random() < 0.5, True)
     given_up = [ToolSkipped("stopped", "skipped", request), ToolCancelled("cancelled", request)]
     if state in TOOL.final:
-        return [*RAN, *_assessed(), *_decisions("arguments")]
+        return [*RAN, *_assessed(), *_decisions("arguments"), NOBODY]
     if not facts.tool:
-        return [ToolRequested(request, released) for released in (True, False) for _ in range(3)] + given_up
+        return [ToolRequested(request, released, rule) for released in (True, False) for rule in RULES] + given_up
     stopped: list[Event] = [ToolStopped("stopped")] if facts.released else []
     released: list[Event] = [] if facts.released else [ToolReleased()]
     resumed = ToolResumed(2, "its outcome is unknown")
@@ -49,9 +57,9 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
         case S.REQUESTED:
             return [*stopped, *released, *given_up, resumed]
         case S.AWAITING_APPROVAL:
-            return [*_decisions(facts.arguments), *_decisions("other"), *stopped, *released, *given_up, resumed]
+            return [*_decisions(facts.arguments), *_decisions("other"), NOBODY, *stopped, *released, *given_up, resumed]
         case _:
-            return [*RAN, *_decisions(facts.arguments), *stopped, given_up[1], resumed]
+            return [*RAN, *_decisions(facts.arguments), NOBODY, *stopped, given_up[1], resumed]
 
 
 def _assessed() -> Sequence[Event]:
@@ -60,10 +68,11 @@ def _assessed() -> Sequence[Event]:
 
 
 def _decisions(arguments: str) -> Sequence[Event]:
+    said = ((True, "approved", None), (False, "rejected", "rejected"), (True, "reviewed", None))
     return [
-        ApprovalGiven(True, "somebody", "approved", "", arguments),
-        ApprovalGiven(False, "somebody", "rejected", "", arguments, message="rejected"),
-        ApprovalGiven(False, "somebody", "reviewed", "", arguments),
+        ApprovalGiven(approve, actor, meaning, "", arguments, message=message)
+        for approve, meaning, message in said
+        for actor in ("ann", "ANN", "bob", "carl", "dora", "eve")
     ]
 
 
@@ -87,6 +96,12 @@ def _it_may_start(facts: ToolFacts, taken: Taken[ToolFacts]) -> None:
         facts.assessment is Assessment.PERSON and facts.approval is Approval.APPROVED
     )
     assert allowed, f"{taken.row.id} starts a call that nobody allowed"
+    rule, approved = facts.sign_off.rule, {name.casefold() for name in facts.sign_off.approved_by}
+    if facts.assessment is Assessment.PERSON:
+        assert len(approved) >= rule.required, f"{taken.row.id} starts a call that too few approved"
+        assert not approved - {name.casefold() for name in rule.approvers or approved}, f"{taken.row.id} counts an outsider"
+        assert rule.requester is None or rule.requester.casefold() not in approved, f"{taken.row.id} counts the requester"
+        assert not rule.review_required or {*facts.sign_off.reviewed_by} - approved, f"{taken.row.id} starts it unreviewed"
     assert facts.released, f"{taken.row.id} starts a call before its turn"
     assert facts.starts == 1 or facts.effect in (ToolEffect.READ, ToolEffect.IDEMPOTENT), f"{taken.row.id} runs it twice"
 

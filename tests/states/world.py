@@ -32,6 +32,7 @@ from statewright_states.run.commands import (
     FinishRun,
     JoinLane,
     Nudge,
+    PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
     RequestTool,
@@ -40,9 +41,10 @@ from statewright_states.run.commands import (
     StopCall,
     StopTool,
     WatchRunDeadline,
+    WithdrawOutcomeQuestion,
 )
 from statewright_states.run.events import CallDecided, EngineFailed, RunAdmitted, ToolOutcomeUnknown, ToolSettled
-from statewright_states.run.facts import RunFacts, RunSettings
+from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
 from statewright_states.run.table import RUN
 from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.commands import (
@@ -53,9 +55,9 @@ from statewright_states.tool.commands import (
     ReportOutcomeUnknown,
     ReportSettled,
     StartTool,
+    WithdrawQuestion,
 )
 from statewright_states.tool.events import (
-    ApprovalGiven,
     ToolCancelled,
     ToolReleased,
     ToolRequested,
@@ -63,7 +65,7 @@ from statewright_states.tool.events import (
     ToolSkipped,
     ToolStopped,
 )
-from statewright_states.tool.facts import ToolState
+from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
 
@@ -163,6 +165,10 @@ class World:
                 self._about_a_tool(command)
             case AskOutcome():
                 self.pending.append(Pending(What.OUTCOME, subject=command.tool))
+            case WithdrawOutcomeQuestion():
+                pass  # a person may have answered already: late
+            case PlanCompaction():
+                self._later(self.run, self.outcomes.plan())
             case SettleUnknown():
                 self._later(self.run, ToolSettled(command.tool, self.outcomes.size()))
             case _ if isinstance(command, ABOUT_THE_TRANSCRIPT):
@@ -200,7 +206,7 @@ class World:
         tool = self.tools.setdefault(name, Machine(name, TOOL))
         match command:
             case RequestTool():
-                self._later(tool, ToolRequested(command.request, command.released))
+                self._later(tool, ToolRequested(command.request, command.released, self.facts.settings.approval))
             case ReleaseTool():
                 self._later(tool, ToolReleased())
             case SkipTool():
@@ -234,8 +240,8 @@ class World:
                 self.pending.append(Pending(What.PERSON, command.tool, arguments=command.arguments))
             case StartTool():
                 self.pending.append(Pending(What.TOOL, command.tool, command.start))
-            case AbandonTool():
-                pass  # a thread cannot be killed: it may still answer, late
+            case AbandonTool() | WithdrawQuestion():
+                pass  # a thread cannot be killed, and a person may have answered already: what comes of it is late
             case ReportDecided():
                 self._later(self.run, CallDecided(command.tool, command.ends_run))
             case ReportSettled():
@@ -255,17 +261,18 @@ class World:
         event = self.outcomes.of(pending)
         if isinstance(event, ReplyBegan):
             self.pending.append(replace(pending, what=What.REPLY))
-        if pending.what is What.PERSON and self._still_asks(machine, event) and not again:
-            self.pending.append(pending)
         self.trace.append(f"- {event}")
         self.tell(machine, event)
+        if pending.what in ASKED and pending not in self.pending and self._still_open(pending):
+            self.pending.append(pending)
 
-    @staticmethod
-    def _still_asks(tool: Machine, event: Event) -> bool:
-        """Whether a statement leaves the question open: it decides nothing, or is about another version of the call."""
-        if not isinstance(event, ApprovalGiven) or tool.ended:
-            return False
-        return event.meaning == "reviewed" or event.arguments != tool.facts.arguments
+    def _still_open(self, question: Pending) -> bool:
+        """Whether a statement left its question open: it was not counted, or is about another version of the call."""
+        if question.what is What.OUTCOME:
+            lost = [call.request.tool for call in self.facts.tools if call.phase is CallPhase.UNKNOWN]
+            return not self.run.ended and question.subject in lost
+        tool = self.tools[question.machine]
+        return tool.state is ToolState.AWAITING_APPROVAL and tool.facts.approval is Approval.OPEN
 
     def stops(self) -> None:
         self.trace.append("- stop")

@@ -14,12 +14,14 @@ from statewright.cli.options import NO_JOURNAL, JournalOptions, actor_named
 from statewright.cli.output import printable, remarks
 from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
+from statewright.decisions import progress
 from statewright.loop import AgentLoop
 from statewright_states.errors import InternalError
 from statewright_states.messages import LLMResponse
 from statewright_states.ports import ModelRequest, ReplyObserver
 
 Actor = Annotated[str | None, Parameter(name="--as")]
+AT_ONCE = ("   (a run that is live goes on by itself)", "dim")
 
 
 class _NoModel:
@@ -42,11 +44,13 @@ def approve(
     actor: Actor = None,
     meaning: Literal["approved", "reviewed"] = "approved",
     comment: str = "",
+    digest: str | None = None,
     journal: JournalOptions = NO_JOURNAL,
 ) -> Exit:
-    """Allow a tool call that waits for a person; the run goes on when it is resumed.
+    """Allow a tool call that waits for a person. A run that is live goes on by itself, any other when it is resumed.
 
-    The decision is recorded with who, when, its meaning, and the digest of exactly this call.
+    The decision is recorded with who, when, its meaning, and the digest of exactly this call. Where several have to
+    approve, the call waits for the rest.
 
     Parameters
     ----------
@@ -60,9 +64,11 @@ def approve(
         approved allows the call (default); reviewed says that somebody looked, and leaves it waiting.
     comment
         Recorded with the decision.
+    digest
+        The digest of the call that was looked at, or its beginning: any other call of this id is left alone.
     """
     decision = ApprovalDecision(True, actor_named(actor), meaning, comment)
-    return asyncio.run(_decide(journal, run, call, decision))
+    return asyncio.run(_decide(journal, run, call, digest, decision))
 
 
 def reject(
@@ -72,10 +78,11 @@ def reject(
     *,
     actor: Actor = None,
     comment: str = "",
+    digest: str | None = None,
     end_run: bool = False,
     journal: JournalOptions = NO_JOURNAL,
 ) -> Exit:
-    """Forbid a tool call that waits for a person; the model is told so when the run is resumed.
+    """Forbid a tool call that waits for a person; the model is told so. One rejection is enough, whoever approved before.
 
     Parameters
     ----------
@@ -87,17 +94,19 @@ def reject(
         Who decides (default: the login name).
     comment
         Recorded with the decision, and told to the model.
+    digest
+        As for `approve`.
     end_run
         Reject the run with the call.
     """
     decision = ApprovalDecision(False, actor_named(actor), "rejected", comment, end_run)
-    return asyncio.run(_decide(journal, run, call, decision))
+    return asyncio.run(_decide(journal, run, call, digest, decision))
 
 
-async def _decide(options: JournalOptions, named: str, call: str, decision: ApprovalDecision) -> Exit:
+async def _decide(options: JournalOptions, named: str, call: str, digest: str | None, decision: ApprovalDecision) -> Exit:
     async with AgentLoop(_NoModel(), journal=options.store()) as loop:
         run_id = await resolve_run(loop.journal, named)
-        await loop.decide(
+        sign_off = await loop.decide(
             await asking_in(loop.journal, run_id),
             call,
             decision.approve,
@@ -105,10 +114,12 @@ async def _decide(options: JournalOptions, named: str, call: str, decision: Appr
             meaning=decision.meaning,
             comment=decision.comment,
             ends_run=decision.ends_run,
+            digest=digest,
         )
     console = remarks()
     console.print(Text(f"recorded: {decision.meaning} by {printable(decision.actor)}"))
-    if decision.meaning == "reviewed":
-        console.print("  the call still waits for somebody to approve or reject it")
-    console.print(Text.assemble(("  then    ", "dim"), f"statewright resume {run_id}{options.again()}"))
+    if decision.meaning == "reviewed" or (decision.approve and sign_off.missing):
+        console.print(Text(f"  the call still waits: {printable(progress(sign_off))}"))
+    else:
+        console.print(Text.assemble(("  then    ", "dim"), f"statewright resume {run_id}{options.again()}", AT_ONCE))
     return Exit.SUCCESS

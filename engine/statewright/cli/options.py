@@ -231,6 +231,14 @@ def actor_named(given: str | None) -> str:
         raise ConfigurationError("this user has no login name", where="--as", cure="say who decides: --as NAME") from None
 
 
+def actor_if_known(given: str | None) -> str | None:
+    """Who asks for a run: as ``actor_named``, and None for a user without a name."""
+    try:
+        return actor_named(given)
+    except ConfigurationError:
+        return None
+
+
 def _typed(words: list[str]) -> str:
     return "".join(f" {shlex.quote(word)}" for word in words)
 

@@ -11,8 +11,13 @@ from rich.text import Text
 from statewright.cli.output import first_line, print_answer, print_json, printable
 from statewright.cli.recorded import AnyState, asking
 from statewright.cli.timeline import TONES, counted, seconds
+from statewright.decisions import progress
 from statewright.state import PendingApproval
+from statewright_states.approval import UNSIGNED
 from statewright_states.vocabulary import Status
+
+SHOWN_DIGITS = 12
+"""How much of a digest is typed to say which call was looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +82,11 @@ def how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[T
     """The open question, and the commands that answer it."""
     question = "began, and its outcome is lost: may the run go on?" if pending.outcome_lost else "may it run?"
     arguments = first_line(" ".join(pending.arguments.split()))
-    target = f"{run_id} {shlex.quote(printable(pending.call_id))}{again.journal}"
+    target = f"{run_id} {shlex.quote(printable(pending.call_id))}{again.journal} --digest {pending.digest[:SHOWN_DIGITS]}"
+    plain = pending.outcome_lost or pending.sign_off == UNSIGNED
     return [
         Text.assemble("  ", (printable(pending.name), "bold"), f" {arguments}  ", question),
+        *([] if plain else [Text(f"  {printable(progress(pending.sign_off))}")]),
         Text.assemble(("  yes     ", "dim"), f"statewright approve {target}"),
         Text.assemble(("  no      ", "dim"), f"statewright reject {target}"),
     ]

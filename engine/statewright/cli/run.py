@@ -29,6 +29,7 @@ from statewright.cli.options import (
     NamedAgent,
     OutputOptions,
     StreamOption,
+    actor_if_known,
     actor_named,
 )
 from statewright.cli.outcome import Again, print_outcome, remark_outcome
@@ -102,7 +103,7 @@ def run(
     session
         Runs of one session go one after another.
     actor
-        Who decides here about tool calls (default: the login name).
+        Who asks for the run, and decides here about tool calls (default: the login name).
     """
     task = _task(prompt)
     chosen = agent.resolved(model)
@@ -111,6 +112,7 @@ def run(
         _refuse_session(session)
         workers[Phase.PLAN] = worker(agent.planner(model), model, journal.hidden)
     identity = run_id or assemble.names(assemble.clock()).run_id()
+    asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
     again = Again(journal.again(), agent.again() + model.again())
     job = Job(identity, workers, store, output, again, actor)
@@ -119,9 +121,11 @@ def run(
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
     async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
-        if isinstance(runner, AgentLoop):
-            return await runner.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session)
-        return await runner.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity)
+        if isinstance(runner, MixedModeRunner):
+            return await runner.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, requested_by=asker)
+        return await runner.run(
+            task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session, requested_by=asker
+        )
 
     return asyncio.run(_carry_out(job, console, work))
 

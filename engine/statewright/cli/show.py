@@ -20,6 +20,7 @@ from statewright.cli.recorded import AnyState, asking, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config import RetryConfig
+from statewright.decisions import read_decision
 from statewright.journal.entry import decode, decode_delivery
 from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
@@ -37,6 +38,8 @@ class Shown:
     run_id: str
     entries: Sequence[Shape]
     state: AnyState
+    left: Sequence[str]
+    """Decisions that were left for the run and that it has not taken yet, in words."""
 
 
 def show(
@@ -60,13 +63,15 @@ def show(
     """
     shown = asyncio.run(_load(journal.store(), run))
     if json:
-        print_json({"run": shown.state.to_output_dict(), "entries": list(shown.entries)})
+        print_json({"run": shown.state.to_output_dict(), "entries": list(shown.entries), "left": list(shown.left)})
         return Exit.SUCCESS
     console = answers()
     _print_header(console, shown.entries[0])
     _print_timeline(console, shown)
     if messages:
         _print_messages(console, shown.state)
+    for left in shown.left:
+        console.print(Text(f"left for the run, and not taken yet: {printable(left)}"))
     _print_outcome(console, shown.state, journal)
     return Exit.SUCCESS
 
@@ -76,9 +81,18 @@ async def _load(journal: Journal, named: str) -> Shown:
         run_id = await resolve_run(journal, named)
         recorded = await replayed(journal, run_id)
         entries = [decode(entry.data) for entry in await journal.entries(run_id)]
-        return Shown(run_id, entries[: recorded.entries], await state_of(journal, recorded))
+        left = [_in_words(message.data) for message in await journal.posted(run_id)]
+        return Shown(run_id, entries[: recorded.entries], await state_of(journal, recorded), left)
     finally:
         await journal.aclose()
+
+
+def _in_words(message: bytes) -> str:
+    try:
+        posted = read_decision(message)
+    except ValueError as error:
+        return f"a message that cannot be read: {error}"
+    return f"{posted.tool} {posted.meaning} by {posted.actor}" + (f": {posted.comment}" if posted.comment else "")
 
 
 def recorded_event(run_id: str, shape: Shape) -> RunEvent:

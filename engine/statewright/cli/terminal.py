@@ -15,6 +15,8 @@ from rich.text import Text
 from statewright.approvals import ApprovalDecision, ApprovalRequest
 from statewright.cli.output import printable
 from statewright.cli.screen import Screen
+from statewright.decisions import OBJECTIONS, progress
+from statewright_states.approval import Standing, Statement
 
 try:
     import termios
@@ -23,7 +25,8 @@ except ImportError:  # not a Unix: what was typed before the question cannot be 
 
 STDIN = 0
 MAX_LINE_BYTES = 4096
-MEANINGS = {"y": "yes, run it", "n": "no", "q": "no, and end the run"}
+MEANINGS = {"y": "yes, run it", "r": "reviewed, not decided", "n": "no", "q": "no, and end the run"}
+STATEMENTS = {"y": Statement.APPROVED, "r": Statement.REVIEWED, "n": Statement.REJECTED, "q": Statement.REJECTED}
 AFTER_A_LOST_OUTCOME = {"y": "go on", "n": "end the run"}
 
 
@@ -42,19 +45,37 @@ class TerminalApprover:
         self._reader: Thread | None = None
 
     async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
-        """The decision; None at the end of input."""
+        """The decision; None at the end of input, and where whoever sits here may decide nothing."""
+        answers = self._answers(request)
+        if not answers:
+            return None
         async with self._turn:
             with self._screen.paused() as console:
                 _discard_what_was_typed_before()
-                _show(console, request)
+                _show(console, request, answers, self._remark(request, answers))
                 try:
-                    return await self._answer(console, request)
+                    return await self._answer(console, answers)
                 except asyncio.CancelledError:
                     console.print()  # the answer's line stays open otherwise
                     raise
 
-    async def _answer(self, console: Console, request: ApprovalRequest) -> ApprovalDecision | None:
-        answers = AFTER_A_LOST_OUTCOME if request.outcome_lost else MEANINGS
+    def _answers(self, request: ApprovalRequest) -> dict[str, str]:
+        """What this person may say: whatever would count now. A review that nobody wants is not offered here."""
+        sign_off, asked = request.sign_off, AFTER_A_LOST_OUTCOME if request.outcome_lost else MEANINGS
+        standing = sign_off.rule.hears if request.outcome_lost else sign_off.standing
+        counted = {key: meaning for key, meaning in asked.items() if standing(self._actor, STATEMENTS[key]) is Standing.COUNTS}
+        return {key: meaning for key, meaning in counted.items() if key != "r" or sign_off.rule.review_required}
+
+    def _remark(self, request: ApprovalRequest, answers: dict[str, str]) -> str:
+        """Where the sign-off stands, where it takes more than this person's yes."""
+        sign_off = request.sign_off
+        if request.outcome_lost or (sign_off.rule.required == 1 and "y" in answers):
+            return ""
+        standing = sign_off.standing(self._actor, Statement.APPROVED)
+        objection = "" if standing is Standing.COUNTS else f"; {self._actor} {OBJECTIONS[standing]}"
+        return f"{progress(sign_off)}{objection}. Others may decide meanwhile, from anywhere; Ctrl-D leaves it waiting."
+
+    async def _answer(self, console: Console, answers: dict[str, str]) -> ApprovalDecision | None:
         while True:
             console.print(Text("  > ", style="bold"), end="")
             line = await self._next_line()
@@ -64,9 +85,9 @@ class TerminalApprover:
             word, _, comment = line.strip().partition(" ")
             if word in answers:
                 return ApprovalDecision(
-                    approve=word == "y",
+                    approve=word in ("y", "r"),
                     actor=self._actor,
-                    meaning="approved" if word == "y" else "rejected",
+                    meaning=STATEMENTS[word],
                     comment=comment.strip(),
                     ends_run=word == "q",
                 )
@@ -111,7 +132,7 @@ def _discard_what_was_typed_before() -> None:
             termios.tcflush(STDIN, termios.TCIFLUSH)
 
 
-def _show(console: Console, request: ApprovalRequest) -> None:
+def _show(console: Console, request: ApprovalRequest, answers: dict[str, str], remark: str) -> None:
     title = "the outcome of a call is lost" if request.outcome_lost else "a call needs your approval"
     console.print()
     console.print(Text.assemble(("  ● ", "yellow"), (title, "bold yellow")))
@@ -124,9 +145,9 @@ def _show(console: Console, request: ApprovalRequest) -> None:
     console.print(Text(f"  digest {request.digest}", style="dim"))
     if request.outcome_lost:
         console.print("  It had begun when the process died, and nobody knows how it ended. Look first; it is not run again.")
-        console.print(_choices(AFTER_A_LOST_OUTCOME))
-    else:
-        console.print(_choices(MEANINGS))
+    if remark:
+        console.print(Text(f"  {printable(remark)}"))
+    console.print(_choices(answers))
 
 
 def _choices(answers: dict[str, str]) -> Text:

@@ -16,9 +16,12 @@ from statewright_states.plan_build.events import BuildEnded, PlanEnded
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     EngineFailed,
+    EstimatorFailed,
+    MessageUnreadable,
     OutcomeStated,
     ReplyReceived,
     RunDeadline,
@@ -28,7 +31,15 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Finish
-from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolSkipped, ToolStopped
+from statewright_states.tool.events import (
+    ApprovalGiven,
+    NobodyToAsk,
+    ToolFailed,
+    ToolRequested,
+    ToolResumed,
+    ToolSkipped,
+    ToolStopped,
+)
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
 SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "cancelled", "outcome_unknown"))
@@ -74,7 +85,7 @@ class Timeline:
         if self._first_us is None:
             self._first_us = event.at_us
         self._note(event)
-        words = event.note or self._words(event)
+        words = _of_statement(event) + event.note if event.note else self._words(event)
         return Line((event.at_us - self._first_us) / 1_000_000, event, self._name(event), first_line(words))
 
     # -- what is kept ------------------------------------------------------------------------------------------------
@@ -163,7 +174,7 @@ class Line:
         """Whether somebody who watches wants to see it: results and turns, not the bookkeeping between them."""
         event = self.event
         if not event.row:
-            return event.note.startswith("refused")
+            return event.note.startswith("refused") or isinstance(event.event, ApprovalGiven | MessageUnreadable)
         if event.machine in WHOLE:
             return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
         if event.machine == "call":
@@ -189,10 +200,13 @@ class Line:
 def _of_run(event: RunEvent) -> str:
     match event.event:
         case ContextBuilt() as built:
-            return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens"
+            mended = "".join(f"; {what}" for what in built.mended)
+            return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens{mended}"
         case ReplyReceived() as reply:
             return _of_reply(reply)
-        case CallFailed() | ContextFailed() | EngineFailed() | SummaryFailed() as failed:
+        case CompactionPlanned() as planned:
+            return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
+        case CallFailed() | ContextFailed() | EngineFailed() | EstimatorFailed() | SummaryFailed() as failed:
             return failed.error
         case CallTimedOut():
             return "the model did not reply in time"
@@ -202,6 +216,8 @@ def _of_run(event: RunEvent) -> str:
             return _of_verdict(verdict)
         case OutcomeStated() as stated:
             return f"{stated.actor} says: {'go on' if stated.go_on else 'end the run'}. {stated.comment}"
+        case MessageUnreadable() as unreadable:
+            return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
         case PlanEnded() | BuildEnded() as ended:
@@ -233,10 +249,23 @@ def _of_verdict(verdict: VerdictReached) -> str:
     return f"judged {said}, confidence {verdict.confidence:g}" + "".join(f"; {issue}" for issue in verdict.issues)
 
 
+def _of_statement(event: RunEvent) -> str:
+    """What a person said that was not counted, or what is wrong with a message; nothing for any other event."""
+    match event.event:
+        case ApprovalGiven():
+            return f"{_of_tool(event, '')}, "
+        case OutcomeStated() | MessageUnreadable():
+            return f"{_of_run(event)}, "
+        case _:
+            return ""
+
+
 def _of_tool(event: RunEvent, took: str) -> str:
     match event.event:
         case ApprovalGiven() as given:
             return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
+        case NobodyToAsk():
+            return "nobody can be asked"
         case ToolFailed() as failed:
             return f"{took}, {failed.error}"
         case ToolSkipped() as skipped:

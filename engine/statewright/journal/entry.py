@@ -90,10 +90,12 @@ class Header:
     task: str
     history: str
     tools: str
+    hooks: str
     policy: Mapping[str, str] = field(default_factory=dict[str, str])
     stream: bool = False
     session: str | None = None
     parent: str | None = None
+    requested_by: str | None = None
     format: int = FORMAT
 
     def encode(self) -> bytes:
@@ -208,7 +210,10 @@ def decode_delivery(entry: Mapping[str, Any]) -> Delivery:
 
 
 DIGEST_FIELDS = frozenset(
-    ("added", "config", "history", "machines", "message", "messages", "output", "raw", "result", "task", "tools")
+    (
+        *("added", "changed", "config", "history", "hooks", "machines", "message"),
+        *("messages", "output", "raw", "result", "task", "tools"),
+    )
 )
 """The fields whose values name stored payloads. Free text never stands in a field of these names."""
 

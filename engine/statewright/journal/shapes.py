@@ -37,10 +37,12 @@ class HeaderShape(Shape):
     task: Digest
     history: Digest
     tools: Digest
+    hooks: Digest
     policy: dict[str, str]
     stream: bool
     session: str | None
     parent: str | None
+    requested_by: str | None
     format: int
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import cast
 
 from statewright.context import ContextManager
 from statewright.course import Course
 from statewright.evaluate import SelfEvaluator
+from statewright.hooks import Decided, HookPoint, ModelCall
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
@@ -16,11 +18,14 @@ from statewright_states.call.facts import CallFacts
 from statewright_states.errors import Fault, ProviderError
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.ports import ModelRequest, Provider, Timer
-from statewright_states.row import Event
 from statewright_states.vocabulary import Purpose
 
 JITTER = 0.25
 """Waits are drawn from this share around the configured one, so that many runs do not come back at the same moment."""
+
+
+GUARDS_OF = {Purpose.SUMMARY: HookPoint.BEFORE_COMPACTION, Purpose.EVALUATION: HookPoint.BEFORE_EVALUATION}
+"""The points at which requests of one purpose alone are guarded; every request is guarded before it is sent."""
 
 
 class ModelCalls:
@@ -35,6 +40,8 @@ class ModelCalls:
         self._schemas = tuple(card.schema() for card in course.inputs.cards.values())
         self._deadlines: dict[str, Timer] = {}
         self._waits: dict[str, Timer] = {}
+        self._void = False
+        """Whether text was shown that belongs to a failed attempt, and nobody has said so yet."""
 
     @property
     def idle(self) -> bool:
@@ -54,7 +61,8 @@ class ModelCalls:
         """Put one attempt on the wire."""
         facts: CallFacts = self._course.subjects[command.call].facts
         request = self._request(facts.purpose)
-        if command.restart:
+        if command.restart or (self._void and request.stream):
+            self._void = False
             self._equipment.observers.chunk(StreamChunk("restart", ""))
         provider = self._equipment.providers[command.model_index]
         self._tasks.start(command.call, self._attempt(cause, command, provider, request))
@@ -106,10 +114,11 @@ class ModelCalls:
             case _:
                 messages = tuple(course.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        first = course.run.facts.attempt == 1  # a correction is not streamed: its text would follow the answer that it replaces
         return ModelRequest(
             messages=messages,
             tools=self._schemas if purpose is Purpose.GENERATION else (),
-            stream=course.inputs.stream and talking,
+            stream=course.inputs.stream and talking and first,
             temperature=config.temperature,
             max_output_tokens=config.max_output_tokens if talking else None,
             idle_timeout_s=config.idle_stream_timeout_s,
@@ -117,14 +126,42 @@ class ModelCalls:
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause)
-        if not request.messages:
-            nothing = "there are no old exchanges"
-            event: Event = AttemptFailed(command.send, Fault.REJECTED, "NothingToSummarise", nothing, sent=False)
-        else:
-            event = await self._outcome(command, provider, request, observer)
+        event = await self._guarded(command, provider, request, observer)
+        self._void = self._void or (isinstance(event, AttemptFailed) and event.shown)
         self._deliver("call", command.call, event, cause)
 
-    async def _outcome(self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch) -> Event:
+    async def _guarded(
+        self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
+    ) -> AttemptReplied | AttemptFailed:
+        """The outcome of a request that guards let out, or their refusal."""
+        asked = await self._ask_guards(command, provider, request)
+        if asked.objection is not None:
+            return AttemptFailed(command.send, Fault.BLOCKED, "Blocked", asked.objection, sent=False, decisions=asked.decisions)
+        event = await self._outcome(command, provider, request, observer)
+        return replace(event, decisions=asked.decisions) if asked.decisions else event
+
+    async def _ask_guards(self, command: SendRequest, provider: Provider, request: ModelRequest) -> Decided[ModelCall]:
+        """What the guards of this request say: those of its purpose, then those of every request."""
+        hooks, purpose = self._equipment.hooks, self._course.subjects[command.call].facts.purpose
+        subject = ModelCall(
+            self._course.inputs.run_id,
+            command.call,
+            command.send,
+            purpose,
+            provider.model,
+            request.messages,
+            tuple(tool.name for tool in request.tools),
+        )
+        decided = Decided(subject)
+        for point in (GUARDS_OF.get(purpose), HookPoint.BEFORE_MODEL_CALL):
+            if point is not None and hooks.at(point) and decided.objection is None:
+                asked = await hooks.decide(point, subject)
+                decided = replace(asked, decisions=(*decided.decisions, *asked.decisions))
+        return decided
+
+    async def _outcome(
+        self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
+    ) -> AttemptReplied | AttemptFailed:
         try:
             response = cast("object", await provider.complete(request, observer))
         except ProviderError as error:

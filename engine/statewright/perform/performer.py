@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from statewright.context import ContextBuilder, messages_from, repaired
+from statewright.context import ContextBuilder, messages_from, with_more, with_notice, with_system
 from statewright.course import Course
+from statewright.decisions import event_of
 from statewright.evaluate import SelfEvaluator
+from statewright.history import repaired
+from statewright.hooks import AgentStart, Decided, HookPoint
+from statewright.journal.entry import encode
 from statewright.perform.model_calls import ModelCalls
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
@@ -17,11 +22,13 @@ from statewright_states.call.commands import AbortRequest, BackOff, SendRequest,
 from statewright_states.messages import Message
 from statewright_states.ports import Timer
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline
-from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
+from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
+from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline, StartDenied
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 
 Handler = Callable[[str, Any], None]
+MAX_MENDED = 100
+"""How much of what was mended an entry says in words; the messages as they came are kept whole."""
 
 
 class Performer:
@@ -47,6 +54,8 @@ class Performer:
             StartTool: self.tools.start,
             AbandonTool: self.tools.abandon,
             AskOutcome: self.tools.ask_outcome,
+            WithdrawQuestion: self.tools.withdraw,
+            WithdrawOutcomeQuestion: self.tools.withdraw,
             JoinLane: self._join_lane,
             WatchRunDeadline: self._watch_deadline,
             BuildContext: self._build_context,
@@ -56,6 +65,15 @@ class Performer:
     def idle(self) -> bool:
         """Whether nothing is under way that could lead to an event (the run's own deadline aside)."""
         return self._tasks.idle and self.calls.idle
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is to decide about something."""
+        return bool(self.tools.open_questions)
+
+    def heard(self, message: bytes) -> tuple[str, str, Event]:
+        """What a message that another process has left means for this run."""
+        return event_of(self._course, message)
 
     def now(self, command: Command) -> tuple[str, str, Event] | None:
         """The outcome of a command that needs no record before it and no waiting; None for every other.
@@ -69,7 +87,7 @@ class Performer:
                 return ("tool", command.tool, assessed) if assessed is not None else None
             case JoinLane() if self._course.inputs.session is None:
                 return "run", "run", LaneGranted()
-            case BuildContext() if self._equipment.on_build_context is None:
+            case BuildContext() if self._builds_alone:
                 return "run", "run", self._context_built(command)
             case _:
                 return None
@@ -120,22 +138,43 @@ class Performer:
     def _build_context(self, cause: str, command: BuildContext) -> None:
         self._tasks.start("building the context", self._built(cause, command))
 
+    @property
+    def _builds_alone(self) -> bool:
+        """Whether nobody of the caller's has a say in the first messages."""
+        return self._equipment.on_build_context is None and not self._equipment.hooks.at(HookPoint.BEFORE_AGENT_START)
+
     async def _built(self, cause: str, command: BuildContext) -> None:
-        build = self._equipment.on_build_context
-        assert build is not None, "now() builds the standard context"
+        asked = await self._ask_guards(command)
         event: Event
-        try:
-            built = build(self._task(command), [message.to_dict() for message in self._course.inputs.history])
-            messages = messages_from(await built if inspect.isawaitable(built) else built)
-            event = self._event(command, messages)
-        except Exception as error:  # the caller's callback: whatever it raises ends the run visibly
-            event = ContextFailed(f"on_build_context: {type(error).__name__}: {error}")
+        if asked.objection is not None:
+            event = StartDenied(asked.objection, asked.decisions)
+        elif (build := self._equipment.on_build_context) is None:
+            event = replace(self._context_built(command, asked.subject), decisions=asked.decisions)
+        else:
+            try:
+                built = build(self._task(command), [message.to_dict() for message in self._course.inputs.history])
+                messages = messages_from(await built if inspect.isawaitable(built) else built)
+                event = replace(self._event(command, self._as_guarded(messages, asked.subject)), decisions=asked.decisions)
+            except Exception as error:  # the caller's callback: whatever it raises ends the run visibly
+                event = ContextFailed(f"on_build_context: {type(error).__name__}: {error}", asked.decisions)
         self._deliver("run", "run", event, cause)
 
-    def _context_built(self, command: BuildContext) -> ContextBuilt:
+    async def _ask_guards(self, command: BuildContext) -> Decided[AgentStart]:
+        inputs = self._course.inputs
+        subject = AgentStart(inputs.run_id, self._task(command), inputs.config.system_prompt, command.attempt)
+        return await self._equipment.hooks.decide(HookPoint.BEFORE_AGENT_START, subject)
+
+    def _context_built(self, command: BuildContext, start: AgentStart | None = None) -> ContextBuilt:
         inputs = self._course.inputs
         history = inputs.history if command.attempt == 1 else tuple(m for m in inputs.history if m.role == "system")
-        return self._event(command, ContextBuilder(inputs.config).build_initial(self._task(command), history))
+        messages = ContextBuilder(inputs.config).build_initial(self._task(command), history)
+        return self._event(command, messages if start is None else self._as_guarded(messages, start))
+
+    def _as_guarded(self, messages: list[Message], start: AgentStart) -> list[Message]:
+        """The messages with what guards put in their place."""
+        if start.system_prompt != self._course.inputs.config.system_prompt:
+            messages = with_system(messages, start.system_prompt)
+        return with_more(messages, start.add)
 
     def _task(self, command: BuildContext) -> str:
         """The task, or for a later attempt the task with what the judge found."""
@@ -144,6 +183,15 @@ class Performer:
         return task if command.attempt == 1 or judgement is None else SelfEvaluator().correction(task, judgement)
 
     def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
+        payloads, config = self._course.payloads, self._course.inputs.config
+        if config.dry_run:
+            messages = with_notice(messages, config.prompts.dry_run)
         sound, mended = repaired(messages)
-        digests = tuple(self._course.payloads.put_message(message) for message in sound)
-        return ContextBuilt(command.attempt, digests, self._course.conversation.estimate_of(sound), mended)
+        raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
+        digests = tuple(payloads.put_message(message) for message in sound)
+        return ContextBuilt(command.attempt, digests, self._course.conversation.estimates.of(sound), _first(mended), raw)
+
+
+def _first(mended: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(mended) - MAX_MENDED
+    return mended if more <= 0 else (*mended[:MAX_MENDED], f"and {more} more")

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from statewright.approvals import Approver
+from statewright.hooks import Hooks
 from statewright.lanes import Lanes
 from statewright.observers import Observers
 from statewright.tools import ExecutionEngine, ToolRegistry
@@ -29,6 +30,7 @@ class Equipment:
     chance: Chance
     lanes: Lanes
     observers: Observers
+    hooks: Hooks
     approver: Approver | None = None
     on_build_context: BuildContext | None = None
     on_tool_check: ToolCheck | None = None

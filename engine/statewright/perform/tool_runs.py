@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
 from statewright import prompts
 from statewright.approvals import ApprovalDecision, ApprovalRequest
 from statewright.course import Course
+from statewright.decisions import approval_given, outcome_stated
+from statewright.hooks import Decided, HookPoint, ToolText, ToolUse
 from statewright.inputs import call_digest
-from statewright.journal.entry import encode
+from statewright.journal.entry import decode, encode
 from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
 from statewright.tools import BadArguments, Tool, parse_arguments, truncate_result
 from statewright.tools import ToolFailed as ToolRaised
 from statewright.tools.suggestion import closest
 from statewright_states.effects import ToolEffect
+from statewright_states.messages import Message, ToolCall
 from statewright_states.ports import Timer
 from statewright_states.row import Event
-from statewright_states.run.commands import AskOutcome
-from statewright_states.run.events import OutcomeStated
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool
-from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.run.commands import AskOutcome, WithdrawOutcomeQuestion
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import ToolRequest
 
@@ -37,6 +41,8 @@ class ToolRuns:
         self._deliver = deliver
         self._deadlines: dict[str, Timer] = {}
         self._parsed: dict[str, dict[str, Any]] = {}
+        self.open_questions: set[str] = set()
+        """The calls about which a person is to decide."""
 
     # -- assessing ---------------------------------------------------------------------------------------------------
 
@@ -51,12 +57,12 @@ class ToolRuns:
             return self._refused(
                 Assessment.DENIED, digest, request, prompts.denied(f"{request.name} is not among the allowed tools")
             )
-        if self._equipment.on_tool_check is not None:
+        if self._equipment.on_tool_check is not None or self._equipment.hooks.at(HookPoint.BEFORE_TOOL_CALL):
             return None
-        return ToolAssessed(Assessment.PERSON if request.person else Assessment.CLEAR, digest)
+        return self._clear(request, arguments)
 
     def assess(self, cause: str, command: AssessTool) -> None:
-        """Ask the policy callback; anything but a clear yes is a no."""
+        """Ask the policy callback, then the guards; anything but a clear yes is a no."""
         self._tasks.start(command.tool, self._authorise(cause, command))
 
     def _fault(self, name: str, request: ToolRequest, arguments: str) -> str | None:
@@ -83,16 +89,52 @@ class ToolRuns:
         digest = call_digest(request.name, arguments)
         objection = await self._objection(request.name, arguments)
         if objection is None:
-            event = ToolAssessed(Assessment.PERSON if request.person else Assessment.CLEAR, digest)
+            event = await self._guarded(command.tool, request, arguments)
         else:
-            text = prompts.denied(objection)
-            event = self._refused(Assessment.DENIED, digest, request, text)
+            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(objection))
         self._deliver("tool", command.tool, event, cause)
+
+    async def _guarded(self, name: str, request: ToolRequest, arguments: str) -> ToolAssessed:
+        """The assessment of a call that policy allows, once the guards have been asked."""
+        shown: dict[str, Any] = decode(arguments.encode()) if arguments.strip() else {}
+        run_id, effect = self._course.inputs.run_id, ToolEffect(request.effect).value
+        subject = ToolUse(run_id, name, request.call_id, request.name, effect, shown)
+        asked = await self._equipment.hooks.decide(HookPoint.BEFORE_TOOL_CALL, subject)
+        if asked.objection is not None:
+            digest = call_digest(request.name, arguments)
+            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(asked.objection))
+        elif asked.subject.arguments is shown:
+            event = self._clear(request, arguments)
+        else:
+            event = self._replaced(name, request, asked.subject.arguments)
+        return replace(event, decisions=asked.decisions)
+
+    def _replaced(self, name: str, request: ToolRequest, given: Mapping[str, Any]) -> ToolAssessed:
+        """The assessment of a call with the arguments that guards put in place of the model's: they are parsed anew."""
+        try:
+            arguments = encode(dict(given)).decode()
+        except (TypeError, ValueError, RecursionError) as error:
+            text = prompts.denied(f"a hook gave arguments that are not JSON: {error}")
+            return self._refused(Assessment.DENIED, call_digest(request.name, ""), request, text)
+        call = Message("assistant", None, (ToolCall(request.call_id, request.name, arguments),))
+        changed = self._course.payloads.put_message(call)
+        fault = self._fault(name, request, arguments)
+        if fault is None:
+            return replace(self._clear(request, arguments), changed=changed)
+        digest = call_digest(request.name, arguments)
+        return replace(self._refused(Assessment.FAULTY, digest, request, prompts.failed(fault)), changed=changed)
+
+    @staticmethod
+    def _clear(request: ToolRequest, arguments: str) -> ToolAssessed:
+        assessment = Assessment.PERSON if request.person else Assessment.CLEAR
+        return ToolAssessed(assessment, call_digest(request.name, arguments))
 
     async def _objection(self, name: str, arguments: str) -> str | None:
         """Why the policy does not allow this call, or None when it does. Fails closed."""
         check, tool = self._equipment.on_tool_check, self._equipment.registry.get(name)
-        if check is None or tool is None:
+        if check is None:
+            return None
+        if tool is None:
             return "there is nobody to ask about it"
         try:
             decision = check(tool.name, tool, parse_arguments(tool, arguments))
@@ -109,37 +151,48 @@ class ToolRuns:
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def ask(self, cause: str, command: AskPerson) -> None:
-        """Ask a person about exactly this call; with nobody to ask, the question stays open."""
+        """Ask a person about exactly this call; with nobody to ask, the question stays open, or the call is denied."""
+        self.open_questions.add(command.tool)
         if self._equipment.approver is not None:
-            self._tasks.start(f"asking about {command.tool}", self._asked(cause, command))
+            self._tasks.start(_asking(command.tool), self._asked(cause, command))
+        else:
+            self._nobody_to_ask(cause, command)
 
     async def _asked(self, cause: str, command: AskPerson) -> None:
         decision = await self._decision(command.tool, command.arguments, outcome_lost=False)
-        if decision is not None:
-            self._deliver("tool", command.tool, self.decided(command.tool, command.arguments, decision), cause)
+        if decision is None:
+            self._nobody_to_ask(cause, command)
+            return
+        at_us = self._equipment.clock.now_us()
+        given = approval_given(self._course, command.tool, command.arguments, decision, at_us)
+        self._deliver("tool", command.tool, given, cause)
 
-    def decided(self, tool: str, digest: str, decision: ApprovalDecision) -> ApprovalGiven:
-        """The event of a person's decision."""
-        request, _ = self._course.projection.arguments_of(tool)
-        message = None
-        if not decision.approve:
-            texts = self._course.inputs.config.prompts
-            rejected = prompts.rejected(texts, request.call_id, decision.actor, decision.comment)
-            message = self._course.payloads.put_message(rejected)
-        return ApprovalGiven(
-            decision.approve, decision.actor, decision.meaning, decision.comment, digest, decision.ends_run, message
-        )
+    def _nobody_to_ask(self, cause: str, command: AskPerson) -> None:
+        config = self._course.inputs.config
+        if config.approval.without_a_person == "deny":
+            request, _ = self._course.projection.arguments_of(command.tool)
+            message = self._course.payloads.put_message(prompts.unasked(config.prompts, request.call_id))
+            self._deliver("tool", command.tool, NobodyToAsk(message), cause)
+
+    def withdraw(self, cause: str, command: WithdrawQuestion | WithdrawOutcomeQuestion) -> None:
+        """Stop asking: somebody has decided."""
+        self._close_question(command.tool)
+
+    def _close_question(self, tool: str) -> None:
+        self.open_questions.discard(tool)
+        self._tasks.cancel(_asking(tool))
 
     def ask_outcome(self, cause: str, command: AskOutcome) -> None:
         """Ask a person how to go on after a lost outcome."""
+        self.open_questions.add(command.tool)
         if self._equipment.approver is not None:
-            self._tasks.start(f"asking about {command.tool}", self._outcome_asked(cause, command))
+            self._tasks.start(_asking(command.tool), self._outcome_asked(cause, command))
 
     async def _outcome_asked(self, cause: str, command: AskOutcome) -> None:
         digest = self._course.subjects[command.tool].facts.arguments
         decision = await self._decision(command.tool, digest, outcome_lost=True)
         if decision is not None:
-            stated = OutcomeStated(command.tool, decision.approve, decision.actor, decision.comment)
+            stated = outcome_stated(command.tool, decision, self._equipment.clock.now_us())
             self._deliver("run", "run", stated, cause)
 
     async def _decision(self, tool: str, digest: str, *, outcome_lost: bool) -> ApprovalDecision | None:
@@ -155,6 +208,7 @@ class ToolRuns:
             ToolEffect(request.effect),
             digest,
             outcome_lost,
+            self._course.subjects[tool].facts.sign_off,
         )
         return await approver.ask(question)
 
@@ -185,18 +239,43 @@ class ToolRuns:
             if tool is None:
                 raise ToolRaised(self._unknown(request.name))
             parsed = self._parsed.pop(name, None)
-            result = await self._equipment.execution.run(tool, parse_arguments(tool, arguments) if parsed is None else parsed)
+            if self._course.inputs.config.dry_run:
+                result = self._course.inputs.config.prompts.not_executed
+            else:
+                values = parse_arguments(tool, arguments) if parsed is None else parsed
+                result = await self._equipment.execution.run(tool, values)
             event = self._returned(request, result)
         except (ToolRaised, BadArguments) as error:
-            failed = self._bounded(prompts.failed(error.message))
-            message = prompts.tool_message(request.call_id, failed)
-            event = ToolFailed(self._bounded(error.message), self._course.payloads.put_message(message))
+            event = self._failed(request, error.message)
         self._deliver("tool", name, event, cause)
 
-    def _returned(self, request: ToolRequest, result: str) -> ToolReturned:
+    def _returned(self, request: ToolRequest, result: str) -> ToolReturned | ToolFailed:
+        kept = self._kept(request, result, failed=False)
+        if kept.objection is not None:
+            return self._withheld(request, kept)
+        result = kept.subject.text
         payloads, shown = self._course.payloads, self._bounded(result)
         full = payloads.put(encode(result)) if shown != result else None
-        return ToolReturned(full, payloads.put_message(prompts.tool_message(request.call_id, shown)))
+        return ToolReturned(full, payloads.put_message(prompts.tool_message(request.call_id, shown)), kept.decisions)
+
+    def _failed(self, request: ToolRequest, error: str) -> ToolFailed:
+        kept = self._kept(request, error, failed=True)
+        if kept.objection is not None:
+            return self._withheld(request, kept)
+        failed = self._bounded(prompts.failed(kept.subject.text))
+        message = self._course.payloads.put_message(prompts.tool_message(request.call_id, failed))
+        return ToolFailed(kept.subject.text, message, kept.decisions)
+
+    def _kept(self, request: ToolRequest, text: str, *, failed: bool) -> Decided[ToolText]:
+        """What the guards of results make of a text, before it is kept anywhere."""
+        subject = ToolText(self._course.inputs.run_id, request.tool, request.call_id, request.name, text, failed)
+        return self._equipment.hooks.decide_now(HookPoint.TOOL_RESULT_PERSIST, subject)
+
+    def _withheld(self, request: ToolRequest, kept: Decided[ToolText]) -> ToolFailed:
+        """The tool ran, and nothing of what it said is kept."""
+        error = f"the tool was run; its result is withheld: {kept.objection}"
+        message = prompts.tool_message(request.call_id, self._bounded(prompts.failed(error)))
+        return ToolFailed(self._bounded(error), self._course.payloads.put_message(message), kept.decisions)
 
     def _bounded(self, text: str) -> str:
         return truncate_result(text, self._course.inputs.config.max_tool_result_chars)
@@ -207,7 +286,7 @@ class ToolRuns:
 
     def ended(self, tool: str) -> None:
         """The call has settled: nobody is asked about it, and its timer has nothing to say any more."""
-        self._tasks.cancel(f"asking about {tool}")
+        self._close_question(tool)
         self._parsed.pop(tool, None)
         timer = self._deadlines.pop(tool, None)
         if timer is not None:
@@ -217,3 +296,8 @@ class ToolRuns:
         """Call all timers off."""
         for tool in list(self._deadlines):
             self.ended(tool)
+
+
+def _asking(tool: str) -> str:
+    """The name of the task that asks about a call."""
+    return f"asking about {tool}"

@@ -28,6 +28,8 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import thread as executor_threads
+from contextvars import Context
+from itertools import count
 from typing import Any, TypeVar
 
 from statewright.tools import threads as tool_threads
@@ -121,12 +123,41 @@ class _JumpingSelector(selectors.BaseSelector):
         self._real.close()
 
 
+class _Moment(float):
+    """A time with a place: of timers that are due at the same moment, the one that was set first comes first.
+
+    Real timers are never set at the very same moment, virtual ones are; a heap alone would leave their order to chance.
+    """
+
+    def __new__(cls, when: float, place: int) -> _Moment:
+        moment = super().__new__(cls, when)
+        moment.place = place
+        return moment
+
+    place: int
+
+    def __lt__(self, other: float) -> bool:
+        if isinstance(other, _Moment) and float(self) == float(other):
+            return self.place < other.place
+        return float(self) < other
+
+
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
-    """An event loop whose ``time()`` starts at 0 and jumps to the next timer when nothing is ready."""
+    """An event loop whose ``time()`` starts at 0 and jumps to the next timer when nothing is ready.
+
+    Timers that are due at the same moment fire in the order in which they were set.
+    """
 
     def __init__(self, grace_s: float = GRACE_S) -> None:
         self._jumping = _JumpingSelector(grace_s)
+        self._places = count()
         super().__init__(self._jumping)
+
+    def call_at(
+        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.TimerHandle:
+        """Call ``callback`` at a virtual time."""
+        return super().call_at(_Moment(when, next(self._places)), callback, *args, context=context)
 
     def time(self) -> float:
         """Virtual seconds since the loop was made."""

@@ -26,7 +26,7 @@ PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC
 PLAIN = {"TERM": "dumb", "NO_COLOR": "1", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0"}
 """For output without colours, and for programs that would ask a person."""
 
-GRACE_S = 2.0
+GRACE_S = 1.0
 """How long a command may take to end when it is told to, before it is killed."""
 HEAD_BYTES = 200_000
 TAIL_BYTES = 100_000
@@ -108,6 +108,19 @@ def _pipe() -> tuple[FileIO, FileIO]:
 async def _started(
     words: Sequence[str], folder: Path, environment: Mapping[str, str], writing: int
 ) -> asyncio.subprocess.Process:
+    """The process. Starting is not cut short: asyncio would kill the program then, and not what it has started already."""
+    starting = asyncio.create_task(_start(words, folder, environment, writing))
+    try:
+        return await asyncio.shield(starting)
+    except asyncio.CancelledError:
+        with suppress(WorkspaceRefusal):
+            await _end(await starting)
+        raise
+
+
+async def _start(
+    words: Sequence[str], folder: Path, environment: Mapping[str, str], writing: int
+) -> asyncio.subprocess.Process:
     try:
         return await asyncio.create_subprocess_exec(
             *words,
@@ -151,5 +164,6 @@ async def _end(process: asyncio.subprocess.Process) -> None:
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    """Also when the first process has gone: its number names the group as long as anybody is in it."""
     with suppress(ProcessLookupError, PermissionError):  # all gone; macOS says so of a group of zombies
         os.killpg(process.pid, number)

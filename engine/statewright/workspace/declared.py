@@ -137,9 +137,7 @@ class _WorkspaceTools:
         return f"edited {shown_path(parts)} at line {before.count(chr(10)) + 1}"
 
     async def run_command(self, command: list[str], timeout_s: float = 60) -> str:
-        """Run a program in the workspace's root folder, without a shell, and read what it prints. Its input is empty.
-
-        Nothing that it starts goes on after it. It is not confined to the workspace.
+        """Run a program in the workspace's root, without a shell or input, and read its output; nothing it starts outlives it.
 
         Args:
             command: the program and its arguments, such as ["python", "-m", "pytest", "-q"]; for pipes and the like,

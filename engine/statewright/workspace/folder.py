@@ -5,7 +5,8 @@ symbolic link (``openat`` with ``O_NOFOLLOW``, POSIX.1-2008). What was checked i
 folder for a link between the two changes nothing. Links are refused even where they lead to a place inside, because
 where a link leads can change at any moment.
 
-What this does not stop: a mount or a hard link that somebody put into the workspace is taken for what it holds.
+What this does not stop: a mount or a hard link that somebody put into the workspace is taken for what it holds, and the
+path that leads to the root is trusted.
 """
 
 from __future__ import annotations
@@ -116,15 +117,15 @@ class Workspace:
     def write(self, parts: Parts, data: bytes, *, instead_of: StoredFile | None = None) -> bool:
         """Put a file in place as a whole, keeping the permissions of the one before; gives whether it is a new one.
 
-        Folders on the way are made. Whoever reads sees the old contents or the new ones, also after a crash. With
-        ``instead_of``, a file that is not that one any more is left alone. Raises WorkspaceRefusal.
+        Whoever reads sees the old contents or the new ones, also after a crash. Folders on the way are made, except with
+        ``instead_of``: then a file that is not that one any more is left alone. Raises WorkspaceRefusal.
         """
         if not parts:
             raise refusal_of(IsADirectoryError(errno.EISDIR, ""), parts)
         if len(data) > MAX_FILE_BYTES:
             cure = f"write at most {MAX_FILE_BYTES} bytes"
             raise WorkspaceRefusal(f"{len(data)} bytes are too many for one file", where=shown_path(parts), cure=cure)
-        with self.folder(parts[:-1], create=True) as folder, _in_our_words(parts):
+        with self.folder(parts[:-1], create=instead_of is None) as folder, in_our_words(parts):
             before = _stat(folder, parts)
             if before is not None:
                 _check_replaceable(before, folder, parts)
@@ -144,7 +145,7 @@ class Workspace:
 
 def read_at(folder: int, parts: Parts, max_bytes: int) -> StoredFile:
     """The file named by the last of ``parts`` in an open folder. Raises WorkspaceRefusal for what is no regular file."""
-    with _in_our_words(parts):
+    with in_our_words(parts):
         before = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
         _check_regular(before, folder, parts)  # before it is opened: opening a device can do something
         descriptor = _opened(parts[-1], _FILE, dir_fd=folder, parts=parts)
@@ -164,7 +165,7 @@ def _read(descriptor: int, max_bytes: int) -> bytes:
 
 
 def _make_folder(folder: int, parts: Parts) -> None:
-    with _in_our_words(parts), suppress(FileExistsError):
+    with in_our_words(parts), suppress(FileExistsError):
         os.mkdir(parts[-1], dir_fd=folder)
 
 
@@ -240,7 +241,8 @@ def _link_refusal(folder: int, parts: Parts) -> WorkspaceRefusal:
 
 
 @contextmanager
-def _in_our_words(parts: Parts) -> Generator[None]:
+def in_our_words(parts: Parts) -> Generator[None]:
+    """What the system says about this path becomes a WorkspaceRefusal."""
     try:
         yield
     except OSError as error:

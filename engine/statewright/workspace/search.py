@@ -21,7 +21,7 @@ MAX_MATCHES = 200
 MAX_SEARCHED_BYTES = 20_000_000
 MAX_SEARCHED_FILE_BYTES = 2_000_000
 MAX_LINE_CHARS = 300
-REGEX_SECONDS = 10
+REGEX_SECONDS = 5
 """How long an expression may take, all files together; with the walk this stays below the usual time of a tool."""
 
 _WORKER = Path(__file__).with_name("regex_worker.py")
@@ -105,22 +105,22 @@ def plain_matches(text: str, ignore_case: bool, texts: list[str]) -> list[Match]
     return found
 
 
-def regex_matches(pattern: str, ignore_case: bool, texts: list[str]) -> list[Match]:
+def regex_matches(pattern: str, ignore_case: bool, texts: list[str], seconds: int = REGEX_SECONDS) -> list[Match]:
     """The first ``MAX_MATCHES`` lines in which the expression is found. Raises WorkspaceRefusal."""
     request = {"pattern": pattern, "ignore_case": ignore_case, "texts": texts, "max_matches": MAX_MATCHES}
     try:
         done = subprocess.run(  # noqa: S603 - this Python, and a file of ours
-            [sys.executable, "-I", "-S", str(_WORKER), str(REGEX_SECONDS)],
+            [sys.executable, "-I", "-S", str(_WORKER), str(seconds)],
             input=json.dumps(request).encode(),
             capture_output=True,
-            timeout=REGEX_SECONDS,
+            timeout=seconds,
             env={},
             check=True,
         )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:  # too long, or ended for its memory
         cure = "use a simpler expression (no repetition inside a repetition), fewer files, or plain text"
         raise WorkspaceRefusal(
-            f"the expression takes more than {REGEX_SECONDS} s or too much memory here", where=shown(pattern), cure=cure
+            f"the expression takes more than {seconds} s or too much memory here", where=shown(pattern), cure=cure
         ) from error
     reply: dict[str, Any] = json.loads(done.stdout)
     if "error" in reply:
@@ -141,7 +141,7 @@ def told(searched: Candidates, matches: list[Match], max_chars: int) -> str:
         if max_chars < 0:
             del lines[-1]
             break
-    notes = [f"{len(lines)} matching lines in {len(searched.texts)} text files"]
+    notes = [f"lines that match: {len(lines)}; text files searched: {len(searched.texts)}"]
     if len(lines) < len(matches) or len(matches) == MAX_MATCHES:
         notes.append("there may be more: search for something narrower")
     notes += [f"not searched: {what}" for what in searched.passed_over]

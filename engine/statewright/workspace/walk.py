@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum
 
-from statewright.workspace.folder import Workspace, read_at
+from statewright.workspace.folder import Workspace, in_our_words, read_at
 from statewright.workspace.gitignore import GitIgnore, is_ignored, read_gitignore
 from statewright.workspace.paths import Parts
 from statewright.workspace.refusal import WorkspaceRefusal
@@ -95,7 +95,7 @@ class Walk:
 
     def _entries(self, parts: Parts, above: tuple[GitIgnore, ...]) -> tuple[list[Entry], tuple[GitIgnore, ...]]:
         with self._workspace.folder(parts) as folder:
-            with os.scandir(folder) as found:
+            with in_our_words(parts), os.scandir(folder) as found:
                 entries = sorted((_entry(folder, parts, each) for each in found), key=lambda entry: entry.name)
             return entries, above + _gitignore(folder, parts)
 

@@ -55,6 +55,7 @@ class CallOutcome(StrEnum):
     FAILED = "failed"
     TIMED_OUT = "timed_out"
     STOPPED = "stopped"
+    BLOCKED = "blocked"
 
 
 @dataclass(frozen=True, slots=True)

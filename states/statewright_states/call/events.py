@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from statewright_states.errors import Fault
 from statewright_states.row import Event
-from statewright_states.vocabulary import Purpose
+from statewright_states.vocabulary import HookDecision, Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,10 @@ class ReplyBegan(Event):
 
 @dataclass(frozen=True, slots=True)
 class AttemptReplied(Event):
-    """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted."""
+    """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted.
+
+    ``decisions`` are those of the guards that let the request out.
+    """
 
     send: int
     message: str
@@ -53,13 +56,15 @@ class AttemptReplied(Event):
     cached_input_tokens: int
     reasoning_tokens: int
     cost_microusd: int
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptFailed(Event):
     """This attempt failed.
 
-    ``shown`` says whether text of it had reached a user, ``sent`` whether a request was put on the wire at all.
+    ``shown`` says whether text of it had reached a user, ``sent`` whether a request was put on the wire at all;
+    ``decisions`` are those of the guards that were asked before it.
     """
 
     send: int
@@ -70,6 +75,7 @@ class AttemptFailed(Event):
     retry_after_s: float | None = None
     shown: bool = False
     sent: bool = True
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,6 +66,9 @@ def stopping(facts: CallFacts, event: Event) -> bool:
 
 # -- effects ---------------------------------------------------------------------------------------------------------
 
+UNANSWERED = {Fault.OVERFLOW: CallOutcome.OVERFLOW, Fault.BLOCKED: CallOutcome.BLOCKED}
+"""The faults that the run tells apart; any other is a failure."""
+
 
 def watch_step_deadline(facts: CallFacts, event: CallRequested | Resumed) -> Command:
     return WatchStepDeadline(event.call if isinstance(event, CallRequested) else facts.call)
@@ -110,7 +113,7 @@ def report_reply(facts: CallFacts, event: AttemptReplied) -> Command:
 
 
 def report_failure(facts: CallFacts, event: AttemptFailed) -> Command:
-    outcome = CallOutcome.OVERFLOW if event.fault is Fault.OVERFLOW else CallOutcome.FAILED
+    outcome = UNANSWERED.get(event.fault, CallOutcome.FAILED)
     return replace(
         _unanswered(facts, outcome, f"{event.error}: {event.detail}"), attempts=facts.attempts - (0 if event.sent else 1)
     )
@@ -175,7 +178,7 @@ S = CallState
 LIVE = (S.SENDING, S.STREAMING, S.BACKING_OFF)
 ON_THE_WIRE = (S.SENDING, S.STREAMING)
 FINAL = (S.REPLIED, S.FAILED, S.TIMED_OUT, S.CANCELLED)
-TRANSIENT, UNAVAILABLE, OVERFLOW, REJECTED = Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED
+TRANSIENT, UNAVAILABLE, OVERFLOW, REJECTED, BLOCKED = Fault
 
 # fmt: off
 CALL: Table[CallFacts] = Table(
@@ -208,6 +211,9 @@ CALL: Table[CallFacts] = Table(
         Row("CALL-09", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
             when=(fault.is_(OVERFLOW, REJECTED),), do=(report_failure,),
             req=("R-RETRY-2", "R-CTX-3"), why="the same request can only fail again; an overflow is cured by the run, by compaction"),
+        Row("CALL-20", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(BLOCKED),), do=(report_failure,),
+            req=("R-HOOK-1",), why="a guard does not let the request out, and no other model changes that"),
         Row("CALL-10", ON_THE_WIRE,   AttemptFailed,   S.CANCELLED,
             when=(fault.is_(TRANSIENT, UNAVAILABLE), stopping.yes), do=(report_stopped,),
             req=("R-STOP-1",), why="a stop allows no further request"),

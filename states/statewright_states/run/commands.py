@@ -113,6 +113,13 @@ class AskOutcome(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class WithdrawOutcomeQuestion(Command):
+    """Stop asking about a lost outcome, wherever a person is still being asked: somebody has said how to go on."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class SettleUnknown(Command):
     """A person said that the run may go on after a lost outcome: count the call as settled."""
 
@@ -120,15 +127,25 @@ class SettleUnknown(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class PlanCompaction(Command):
+    """The messages are too many or too long: find out what a summary or dropping could do."""
+
+
+@dataclass(frozen=True, slots=True)
 class ReplaceOldExchanges(Command):
-    """Put the summary in the place of the exchanges it covers."""
+    """Put the summary in the place of the exchanges it covers. ``context_tokens`` is what is left then."""
 
     message: str
+    context_tokens: int
 
 
 @dataclass(frozen=True, slots=True)
 class DropOldExchanges(Command):
-    """No summary: drop the oldest exchanges as far as the window demands."""
+    """The last resort: take ``dropped`` messages out, whole exchanges, the oldest first. The counts say what is left."""
+
+    dropped: int
+    exchanges: int
+    context_tokens: int
 
 
 @dataclass(frozen=True, slots=True)

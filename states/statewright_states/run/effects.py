@@ -19,6 +19,7 @@ from statewright_states.run.commands import (
     FinishRun,
     JoinLane,
     Nudge,
+    PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
     RequestTool,
@@ -27,11 +28,13 @@ from statewright_states.run.commands import (
     StopCall,
     StopTool,
     WatchRunDeadline,
+    WithdrawOutcomeQuestion,
 )
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
     ReplyReceived,
@@ -101,12 +104,17 @@ def nudge(facts: RunFacts, event: Event) -> Command:
     return Nudge()
 
 
+def plan_compaction(facts: RunFacts, event: Event) -> Command:
+    return PlanCompaction()
+
+
 def replace_old_exchanges(facts: RunFacts, event: SummaryReady) -> Command:
-    return ReplaceOldExchanges(event.message)
+    return ReplaceOldExchanges(event.message, event.context_tokens)
 
 
-def drop_old_exchanges(facts: RunFacts, event: SummaryFailed) -> Command:
-    return DropOldExchanges()
+def drop_old_exchanges(facts: RunFacts, event: CompactionPlanned | SummaryReady | SummaryFailed) -> tuple[Command, ...]:
+    """Drop what the event says has to go; nothing where that is nothing."""
+    return (DropOldExchanges(event.dropped, event.exchanges, event.context_tokens),) if event.dropped else ()
 
 
 def stop_call(facts: RunFacts, event: Event) -> Command:
@@ -191,6 +199,10 @@ def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[Command, ...]:
     return tuple(AskOutcome(call.request.tool) for call in facts.tools if call.phase is UNKNOWN)
 
 
+def withdraw_question(facts: RunFacts, event: OutcomeStated) -> Command:
+    return WithdrawOutcomeQuestion(event.tool)
+
+
 def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:
     return SettleUnknown(event.tool)
 
@@ -219,7 +231,7 @@ def fold(facts: RunFacts, event: Event, commands: tuple[Command, ...]) -> RunFac
 def _spent(facts: RunFacts, event: Event) -> RunFacts:
     """What a model call used, and that it is over."""
     match event:
-        case ReplyReceived() | SummaryReady() | VerdictReached():
+        case ReplyReceived() | SummaryReady() | SummaryFailed() | VerdictReached():
             return replace(
                 facts,
                 in_call=False,
@@ -227,7 +239,7 @@ def _spent(facts: RunFacts, event: Event) -> RunFacts:
                 tokens=facts.tokens + event.tokens,
                 cost_microusd=facts.cost_microusd + event.cost_microusd,
             )
-        case CallFailed() | CallTimedOut() | SummaryFailed():
+        case CallFailed() | CallTimedOut():
             return replace(facts, in_call=False, model_calls=facts.model_calls + event.attempts)
         case _:
             return facts
@@ -247,6 +259,8 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
             return replace(facts, tools=_calls_after(facts, event))
         case ToolSettled() | ToolOutcomeUnknown():
             return replace(facts, tools=_calls_after(facts, event), context_tokens=event.context_tokens)
+        case CompactionPlanned():
+            return replace(facts, compacted=True)
         case SummaryReady() | SummaryFailed():
             return replace(facts, compacted=True, exchanges=event.exchanges, context_tokens=event.context_tokens)
         case VerdictReached():
@@ -287,6 +301,8 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
             return replace(facts, continuations=facts.continuations + 1)
         case Nudge():
             return replace(facts, nudged=True)
+        case DropOldExchanges():
+            return replace(facts, exchanges=command.exchanges, context_tokens=command.context_tokens)
         case BuildContext() if command.attempt != facts.attempt:
             return _new_attempt(facts, command.attempt)
         case RequestTool():

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from statewright_states.row import Event
 from statewright_states.run.facts import CallFault, Finish, RunSettings
-from statewright_states.vocabulary import ToolRequest
+from statewright_states.vocabulary import HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,16 @@ class LaneGranted(Event):
 class ContextBuilt(Event):
     """The first messages of this attempt are ready: their digests, and an estimate of their size in tokens.
 
-    ``repairs`` says what was mended in a history with orphaned calls or results.
+    ``mended`` says in words what was repaired in them; ``raw`` is the digest of the messages as they came, where
+    anything was. ``decisions`` are those of guards.
     """
 
     attempt: int
     messages: tuple[str, ...]
     context_tokens: int
-    repairs: tuple[str, ...] = ()
+    mended: tuple[str, ...] = ()
+    raw: str | None = None
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,15 @@ class ContextFailed(Event):
     """The messages could not be built."""
 
     error: str
+    decisions: tuple[HookDecision, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StartDenied(Event):
+    """A guard does not let this attempt begin."""
+
+    error: str
+    decisions: tuple[HookDecision, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +122,40 @@ class OutcomeStated(Event):
     go_on: bool
     actor: str
     comment: str
+    decided_at_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class MessageUnreadable(Event):
+    """A message that was left for the run says nothing that it understands. ``raw`` is the digest of the message."""
+
+    problem: str
+    raw: str
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPlanned(Event):
+    """What could be done about messages that are too many or too long.
+
+    ``old`` is the number of messages that a summary would stand for. ``dropped`` is the number that would have to go
+    without one, and ``exchanges``, ``context_tokens`` and ``after`` say what would be left. ``before`` and ``after`` are
+    rolling digests of all messages, as in ``CallRequested.transcript``.
+    """
+
+    old: int
+    dropped: int
+    exchanges: int
+    context_tokens: int
+    before: str
+    after: str
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryReady(Event):
-    """Old exchanges are summarised. ``message`` is the digest of the summary; counts describe what remains."""
+    """Old exchanges are summarised. ``message`` is the digest of the summary; counts describe what remains.
+
+    ``dropped`` messages have to go beside it; ``before`` and ``after`` are rolling digests of all messages.
+    """
 
     message: str
     exchanges: int
@@ -122,16 +163,34 @@ class SummaryReady(Event):
     attempts: int
     tokens: int
     cost_microusd: int
+    dropped: int = 0
+    before: str = ""
+    after: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryFailed(Event):
-    """No summary. Nothing is lost to that; ``context_tokens`` estimates what is left once the oldest are dropped."""
+    """No summary, or none that can be used: the messages stay, but ``dropped`` of them where they do not fit.
+
+    The counts say what is left; ``before`` and ``after`` are rolling digests of all messages.
+    """
 
     error: str
     exchanges: int
     context_tokens: int
     attempts: int
+    tokens: int = 0
+    cost_microusd: int = 0
+    dropped: int = 0
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class EstimatorFailed(Event):
+    """The token estimator that was given raised, or gave what is no number of tokens."""
+
+    error: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.vocabulary import Status, StopReason, ToolRequest
 
 
@@ -65,7 +66,21 @@ class CallFault(StrEnum):
 
     OVERFLOW = "overflow"
     STOPPED = "stopped"
+    BLOCKED = "blocked"
     OTHER = "other"
+
+
+class Remedy(StrEnum):
+    """What makes messages fit that are too many or too long."""
+
+    SUMMARY = "summary"
+    """A summary, first of all."""
+    AS_THEY_ARE = "as_they_are"
+    """Nothing has to be done: they were many, and they fit."""
+    DROPPING = "dropping"
+    """No summary can be made: the oldest exchanges go."""
+    NONE = "none"
+    """No summary, and nothing left to drop that would help."""
 
 
 class Verdict(StrEnum):
@@ -140,6 +155,8 @@ class RunSettings:
     max_tool_calls: int | None = None
     max_total_tokens: int | None = None
     max_cost_microusd: int | None = None
+    approval: ApprovalRule | None = None
+    """Who may decide; None: anybody."""
 
 
 @dataclass(frozen=True, slots=True)

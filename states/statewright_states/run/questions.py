@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from statewright_states.approval import Standing, Statement
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import Event
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
+    CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
     ReplyReceived,
@@ -17,7 +19,17 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, CallPhase, EvaluationMode, Finish, OnLimit, ReplyKind, RunFacts, Verdict
+from statewright_states.run.facts import (
+    CallFault,
+    CallPhase,
+    EvaluationMode,
+    Finish,
+    OnLimit,
+    Remedy,
+    ReplyKind,
+    RunFacts,
+    Verdict,
+)
 
 
 class Left(StrEnum):
@@ -124,8 +136,12 @@ def stopping(facts: RunFacts, event: Event) -> bool:
 @yes_no
 def fits(facts: RunFacts, event: ContextBuilt | SummaryReady | SummaryFailed) -> bool:
     """Do the messages fit into the window?"""
+    return _fits(facts, event.context_tokens)
+
+
+def _fits(facts: RunFacts, context_tokens: int) -> bool:
     window = facts.settings.window_tokens
-    return window == 0 or event.context_tokens <= window
+    return window == 0 or context_tokens <= window
 
 
 @yes_no
@@ -135,6 +151,30 @@ def pressure(facts: RunFacts, event: ToolSettled) -> bool:
     too_many = 0 < settings.summarize_after_exchanges < facts.exchanges
     too_long = 0 < settings.window_tokens < event.context_tokens
     return too_many or too_long
+
+
+@one_of(Remedy)
+def remedy(facts: RunFacts, event: CompactionPlanned) -> Remedy:
+    """What makes the messages fit: a summary, where there is budget for it and for the step after it; else dropping?"""
+    if event.old and _below(facts.model_calls + 1, facts.settings.max_model_calls):
+        return Remedy.SUMMARY
+    if not _fits(facts, event.context_tokens):
+        return Remedy.NONE
+    if event.dropped:
+        return Remedy.DROPPING
+    return Remedy.NONE if facts.overflowed else Remedy.AS_THEY_ARE
+
+
+@yes_no
+def drops(facts: RunFacts, event: SummaryReady | SummaryFailed) -> bool:
+    """Do exchanges have to be dropped, so that the rest fits?"""
+    return event.dropped > 0
+
+
+@yes_no
+def same_again(facts: RunFacts, event: SummaryFailed) -> bool:
+    """Was the request too long for the model, and would the very same be sent again?"""
+    return facts.overflowed and not event.dropped
 
 
 @yes_no
@@ -189,6 +229,14 @@ def go_on(facts: RunFacts, event: OutcomeStated) -> bool:
 def awaited(facts: RunFacts, event: OutcomeStated) -> bool:
     """Is a person being asked about this very call?"""
     return any(call.phase is CallPhase.UNKNOWN and call.request.tool == event.tool for call in facts.tools)
+
+
+@yes_no
+def may_decide(facts: RunFacts, event: OutcomeStated) -> bool:
+    """Is this person one of those who may decide, and, to let the run go on, not the one who asked for it?"""
+    rule = facts.settings.approval
+    said = Statement.APPROVED if event.go_on else Statement.REJECTED
+    return rule is None or rule.hears(event.actor, said) is Standing.COUNTS
 
 
 # -- evaluation ------------------------------------------------------------------------------------------------------

@@ -23,6 +23,13 @@ class AskPerson(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class WithdrawQuestion(Command):
+    """Stop asking about this call, wherever a person is still being asked: it is decided."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class StartTool(Command):
     """Run the tool, with a timer over it. ``start`` counts the starts of this call (a resumed one starts again)."""
 

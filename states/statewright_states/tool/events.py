@@ -4,29 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from statewright_states.approval import ApprovalRule
 from statewright_states.row import Event
 from statewright_states.tool.facts import Assessment
-from statewright_states.vocabulary import ToolRequest
+from statewright_states.vocabulary import HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
 class ToolRequested(Event):
-    """The model asked for this call. ``released`` says that it may run as soon as it is found to be in order."""
+    """The model asked for this call. ``released`` says that it may run as soon as it is found to be in order.
+
+    ``rule`` says what its approval takes, should it need one; None: one person, whoever it is.
+    """
 
     request: ToolRequest
     released: bool
+    rule: ApprovalRule | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ToolAssessed(Event):
     """The call was resolved, parsed and authorised. ``arguments`` is the digest of what would be executed.
 
-    ``message`` is the digest of the tool message for the model when the call is refused.
+    ``message`` is the digest of the tool message for the model when the call is refused. ``changed`` is that of the call
+    (an assistant message that holds it alone) when guards replaced its arguments, and ``decisions`` are theirs.
     """
 
     assessment: Assessment
     arguments: str
     message: str | None = None
+    changed: str | None = None
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,10 +44,11 @@ class ToolReleased(Event):
 
 @dataclass(frozen=True, slots=True)
 class ApprovalGiven(Event):
-    """A person decided. ``arguments`` is the digest of exactly what was shown to that person.
+    """A person made a statement. ``arguments`` is the digest of exactly what was shown to that person.
 
     ``meaning`` is reviewed, approved or rejected; ``ends_run`` says that the rejection is meant to end the run;
-    ``message`` is the digest of the tool message for the model when the call is rejected.
+    ``message`` is the digest of the tool message for the model when the call is rejected; ``decided_at_us`` is when the
+    statement was made, by the clock where it was made (the entry's own time is when the run heard of it).
     """
 
     approve: bool
@@ -49,14 +58,26 @@ class ApprovalGiven(Event):
     arguments: str
     ends_run: bool = False
     message: str | None = None
+    decided_at_us: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyToAsk(Event):
+    """There is no way to ask a person, and the run was told to deny then. ``message`` is the tool message that says so."""
+
+    message: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolReturned(Event):
-    """The tool returned. ``message`` is the digest of the tool message; ``result`` that of the full result if it was cut."""
+    """The tool returned. ``message`` is the digest of the tool message; ``result`` that of the full result if it was cut.
+
+    ``decisions`` are those of the guards of what is kept of a result.
+    """
 
     result: str | None
     message: str
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +86,7 @@ class ToolFailed(Event):
 
     error: str
     message: str
+    decisions: tuple[HookDecision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

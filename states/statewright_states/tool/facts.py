@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from statewright_states.approval import UNSIGNED, SignOff
 from statewright_states.effects import ToolEffect
 
 
@@ -57,6 +58,7 @@ class ToolFacts:
     released: bool = False
     assessment: Assessment = Assessment.PENDING
     approval: Approval = Approval.OPEN
+    sign_off: SignOff = UNSIGNED
     arguments: str = ""
     message: str | None = None
     starts: int = 0

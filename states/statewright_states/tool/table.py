@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement, statement_of
 from statewright_states.effects import ToolEffect
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Event, Ignore, Row
@@ -26,9 +27,11 @@ from statewright_states.tool.commands import (
     ReportOutcomeUnknown,
     ReportSettled,
     StartTool,
+    WithdrawQuestion,
 )
 from statewright_states.tool.events import (
     ApprovalGiven,
+    NobodyToAsk,
     ToolAssessed,
     ToolCancelled,
     ToolDeadline,
@@ -59,8 +62,14 @@ def released(facts: ToolFacts, event: Event) -> bool:
 
 @one_of(Approval)
 def approval(facts: ToolFacts, event: Event) -> Approval:
-    """What has a person said to this very call?"""
+    """What has been decided about this very call, this statement counted?"""
     return _decided(facts, event) if isinstance(event, ApprovalGiven) else facts.approval
+
+
+@one_of(Standing)
+def standing(facts: ToolFacts, event: ApprovalGiven) -> Standing:
+    """What does this person's statement count for?"""
+    return facts.sign_off.standing(event.actor, _statement(event))
 
 
 @yes_no
@@ -76,15 +85,21 @@ def may_run_twice(facts: ToolFacts, event: Event) -> bool:
 
 
 @yes_no
-def decided_before(facts: ToolFacts, event: ApprovalGiven) -> bool:
-    """Has a person decided about this call already?"""
+def decided_before(facts: ToolFacts, event: ApprovalGiven | NobodyToAsk) -> bool:
+    """Is this call decided already?"""
     return facts.approval is not Approval.OPEN
 
 
+def _statement(event: ApprovalGiven) -> Statement:
+    return statement_of(event.approve, event.meaning)
+
+
 def _decided(facts: ToolFacts, event: ApprovalGiven) -> Approval:
-    if event.meaning == "reviewed":
-        return Approval.OPEN
-    return Approval.APPROVED if event.approve else Approval.REJECTED
+    """One rejection rejects; enough approvals by different persons approve."""
+    statement = _statement(event)
+    if statement is Statement.REJECTED:
+        return Approval.REJECTED
+    return Approval.OPEN if facts.sign_off.after(event.actor, statement).missing else Approval.APPROVED
 
 
 # -- effects ---------------------------------------------------------------------------------------------------------
@@ -96,6 +111,10 @@ def assess(facts: ToolFacts, event: ToolRequested | ToolResumed) -> Command:
 
 def ask_person(facts: ToolFacts, event: Event) -> Command:
     return AskPerson(facts.tool, event.arguments if isinstance(event, ToolAssessed) else facts.arguments)
+
+
+def withdraw_question(facts: ToolFacts, event: Event) -> Command:
+    return WithdrawQuestion(facts.tool)
 
 
 def start(facts: ToolFacts, event: Event) -> Command:
@@ -131,7 +150,10 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
         case ToolReleased():
             facts = replace(facts, released=True)
         case ApprovalGiven() if event.arguments == facts.arguments:
-            facts = replace(facts, approval=_decided(facts, event), message=event.message)
+            signed = facts.sign_off.after(event.actor, _statement(event))
+            facts = replace(facts, approval=_decided(facts, event), sign_off=signed, message=event.message)
+        case NobodyToAsk():
+            facts = replace(facts, approval=Approval.REJECTED, message=event.message)
         case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
             facts = replace(facts, message=event.message)
         case ToolSkipped() | ToolCancelled():
@@ -150,12 +172,14 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
 
 def _requested(event: ToolRequested) -> ToolFacts:
     request = event.request
-    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released)
+    signed = SignOff(event.rule or ApprovalRule())
+    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released, sign_off=signed)
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
 
 S = ToolState
+OUTSIDER, REQUESTER, AGAIN, REVIEWER, UNREVIEWED = [counted for counted in Standing if counted is not Standing.COUNTS]
 WAITING = (S.REQUESTED, S.AWAITING_APPROVAL)
 OPEN = (*WAITING, S.RUNNING)
 FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.CANCELLED, S.OUTCOME_UNKNOWN)
@@ -200,14 +224,18 @@ TOOL: Table[ToolFacts] = Table(
         Row("TOOL-16", S.AWAITING_APPROVAL, ToolReleased, SAME,         when=(approval.is_(UNDECIDED),),
             req=("R-APPR-1",), why="its turn has come, but nobody has allowed it"),
         # -- a person decides ----------------------------------------------------------------------------------------
-        Row("TOOL-17", S.AWAITING_APPROVAL, ApprovalGiven, S.RUNNING,   when=(same_call.yes, approval.is_(APPROVED), released.yes), do=(start,),
+        Row("TOOL-17", S.AWAITING_APPROVAL, ApprovalGiven, S.RUNNING,   when=(same_call.yes, approval.is_(APPROVED), released.yes), do=(withdraw_question, start),
             req=("R-APPR-1",), why="allowed, and its turn had come"),
-        Row("TOOL-18", S.AWAITING_APPROVAL, ApprovalGiven, S.DENIED,    when=(same_call.yes, approval.is_(REJECTED), released.yes), do=(report_settled,),
+        Row("TOOL-18", S.AWAITING_APPROVAL, ApprovalGiven, S.DENIED,    when=(same_call.yes, approval.is_(REJECTED), released.yes), do=(withdraw_question, report_settled),
             req=("R-APPR-2",), why="rejected, and its turn had come"),
-        Row("TOOL-19", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(APPROVED, REJECTED), released.no), do=(report_decided,),
+        Row("TOOL-19", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(APPROVED, REJECTED), released.no), do=(withdraw_question, report_decided),
             req=("R-APPR-1", "R-APPR-2"), why="decided; it acts on it when its turn comes"),
-        Row("TOOL-27", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(UNDECIDED)),
-            req=("R-APPR-3",), why="a statement that decides nothing yet"),
+        Row("TOOL-27", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(UNDECIDED)), do=(ask_person,),
+            req=("R-APPR-5", "R-APPR-7"), why="a review, or one approval of several: it is counted, and the question stays open"),
+        Row("TOOL-40", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(released.no,), do=(report_decided,),
+            req=("R-APPR-8",), why="nobody can be asked, and the run is not to wait: denied; it settles when its turn comes"),
+        Row("TOOL-41", S.AWAITING_APPROVAL, NobodyToAsk, S.DENIED,      when=(released.yes,), do=(report_settled,),
+            req=("R-APPR-8",), why="nobody can be asked, and the run is not to wait: denied, and its turn had come"),
         # -- it ran --------------------------------------------------------------------------------------------------
         Row("TOOL-20", S.RUNNING,   ToolReturned,  S.RETURNED,          do=(report_settled,),
             req=("R-TOOL-1",), why="the full result is stored, the model is shown at most its bound"),
@@ -244,6 +272,13 @@ TOOL: Table[ToolFacts] = Table(
         Ignore("TOOL-87", S.RUNNING,           ApprovalGiven, req=("R-LATE-1",), why="decided already, and begun"),
         Ignore("TOOL-88", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.yes), req=("R-APPR-3",), why="decided already; a decision is not changed"),
         Ignore("TOOL-89", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.no,), req=("R-APPR-3",), why="a decision about another version of this call"),
+        Ignore("TOOL-44", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(OUTSIDER)), req=("R-APPR-6",), why="not one of those who may decide: on record, and counted for nothing"),
+        Ignore("TOOL-45", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(REQUESTER)), req=("R-APPR-6",), why="four eyes: whoever asked for the run may reject a call of it, and not allow one"),
+        Ignore("TOOL-46", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(AGAIN)), req=("R-APPR-6",), why="said by this person before: the same actor cannot be two"),
+        Ignore("TOOL-47", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(REVIEWER)), req=("R-APPR-7",), why="this person reviewed it: reviewing and approving are two persons' work"),
+        Ignore("TOOL-48", S.AWAITING_APPROVAL, ApprovalGiven, when=(same_call.yes, decided_before.no, standing.is_(UNREVIEWED)), req=("R-APPR-7",), why="not reviewed yet: a review comes first"),
+        Ignore("TOOL-42", S.AWAITING_APPROVAL, NobodyToAsk, when=(decided_before.yes,), req=("R-LATE-1",), why="decided meanwhile, from elsewhere"),
+        Ignore("TOOL-43", (S.RUNNING, *FINAL), NobodyToAsk, req=("R-LATE-1",), why="decided meanwhile, and begun or settled"),
         Ignore("TOOL-90", FINAL, ToolAssessed,  req=("R-LATE-1",), why="the call has settled"),
         Ignore("TOOL-91", FINAL, ApprovalGiven, req=("R-LATE-1",), why="the call has settled; the decision came too late"),
         Ignore("TOOL-92", FINAL, ToolReturned,  req=("R-LATE-1",), why="the call has settled; the result came too late"),

@@ -10,11 +10,17 @@ from statewright.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, BackoffElapsed, CallRequested, ReplyBegan, StepDeadline
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import Fault
+from statewright_states.plan_build import events as plan_build
+from statewright_states.plan_build.events import PlanEnded
+from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.row import Event
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
+    CompactionPlanned,
+    ContextBuilt,
     ContextFailed,
+    EstimatorFailed,
     OutcomeStated,
     RunDeadline,
     SummaryFailed,
@@ -24,8 +30,10 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import CallFault
 from statewright_states.tool.events import ApprovalGiven, ToolFailed, ToolRequested, ToolResumed, ToolReturned, ToolStopped
-from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested, ToolRequest
+from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
+COUNTS = dict.fromkeys(("model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd"), 0)
+PLANNED = ChildEnd("t.plan", Ending.PARTIAL, StopReason.MAX_STEPS, "", "", True, None, steps=3, **COUNTS)
 ASKED = ToolRequest("tool-1.1", "call_1", "po\x1bst", "sha256:0", ToolEffect.IRREVERSIBLE, True, False)
 ATTEMPT = AttemptFailed(1, Fault.TRANSIENT, "ServerFailed", "overloaded\nand more")
 
@@ -51,11 +59,16 @@ def words(*entries: RunEvent) -> str:
             "judged not completed, confidence 0.5; no sum; no date",
         ),
         (VerdictReached(False, False, 0.0, (), "", 1, 1, 0), "the judge could not be asked"),
+        (CompactionPlanned(3, 1, 1, 10, "b", "a"), "3 messages could be summarised, 1 would have to be dropped"),
+        (ContextBuilt(1, ("sha256:0",), 7, ("this", "that")), "1 message, about 7 tokens; this; that"),
+        (EstimatorFailed("Broken: no"), "Broken: no"),
         (SummaryReady("sha256:0", 1, 10, 1, 1, 0), "old exchanges are summarised"),
         (SummaryFailed("no summary", 1, 10, 1), "no summary"),
         (CallFailed(CallFault.OTHER, "no connection\n  where: there", 4), "no connection"),
         (CallTimedOut(1), "the model did not reply in time"),
         (ContextFailed("no context"), "no context"),
+        (PlanEnded(PLANNED), "t.plan: partial, max_steps, 3 steps"),
+        (plan_build.EngineFailed("a defect"), "a defect"),
         (OutcomeStated("tool-1.1", True, "Ada", "I looked"), "Ada says: go on. I looked"),
         (ToolOutcomeUnknown("tool-1.1", 10), "tool-1.1 began, and nobody knows how it ended"),
         (StopRequested(), "stop requested"),

@@ -16,11 +16,12 @@ from odd import HARD, everything, lamp
 from statewright.drawing import FORMATS, dot, drawing, markdown, mermaid, svg
 from statewright_states.call.table import CALL
 from statewright_states.errors import ConfigurationError
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.run.table import RUN
 from statewright_states.table import Table
 from statewright_states.tool.table import TOOL
 
-TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL)
+TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD)
 every_table = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
 every_format = pytest.mark.parametrize("format_name", FORMATS)
 

@@ -12,14 +12,15 @@ import pytest
 from odd import everything, lamp
 from statewright.drawing import svg
 from statewright_states.call.table import CALL
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Row
 from statewright_states.run.table import RUN
 from statewright_states.table import Table
 from statewright_states.tool.table import TOOL
 
 SVG = "{http://www.w3.org/2000/svg}"
-TABLES: dict[str, Table[Any]] = {"run": RUN, "call": CALL, "tool": TOOL, "lamp": lamp()}
-NAMES = ("run", "call", "tool")
+TABLES: dict[str, Table[Any]] = {"run": RUN, "call": CALL, "tool": TOOL, "plan_build": PLAN_BUILD, "lamp": lamp()}
+NAMES = ("run", "call", "tool", "plan_build")
 every_name = pytest.mark.parametrize("name", TABLES)
 every_machine = pytest.mark.parametrize("name", NAMES)
 

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from statewright import AgentConfig, AgentState, Status, replay
-from statewright.journal.entry import TABLES, decode
+from statewright.journal.entry import MACHINES, TABLES, decode
 from statewright.journal.verify import verify
 from statewright_states.ports import Journal
 from statewright_states.tool.table import TOOL
 
 Shape = Mapping[str, Any]
 SETTLED = frozenset(state.value for state in TOOL.final)
-ALL_ROWS = frozenset(identity for table in TABLES.values() for cell in table.cells.values() for identity in cell.ids)
+ALL_ROWS = frozenset(identity for name in MACHINES["run"] for cell in TABLES[name].cells.values() for identity in cell.ids)
+"""Every row and ignore of the machines that an agent's run is made of."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ async def check_run(journal: Journal, state: AgentState) -> None:
         well_formed(state.messages)
         _as_the_end_says(shapes[-1], state)
     _parallelism_is_bounded(shapes)
+    _compactions_are_as_recorded(shapes)
     verification = await verify(journal, state.run_id)
     assert verification.ok, verification.problems
     replayed = await replay(journal, state.run_id)
@@ -115,6 +117,20 @@ def _parallelism_is_bounded(shapes: Sequence[Shape]) -> None:
         if shape.get("machine") == "tool" and shape.get("row"):
             (running.add if shape["to"] == "running" else running.discard)(shape["instance"])
             assert len(running) <= bound, f"entry {shape['seq']}: {len(running)} calls run at once, {bound} may"
+
+
+def _compactions_are_as_recorded(shapes: Sequence[Shape]) -> None:
+    """The next request shows what the last compaction left, and where it changed nothing, what was there before."""
+    left: str | None = None
+    for shape in shapes:
+        data = shape.get("data", {})
+        if "before" in data and "after" in data:
+            commands = {command["command"] for command in shape.get("commands", ())}
+            changed = commands & {"ReplaceOldExchanges", "DropOldExchanges"}
+            left = data["after"] if changed else data["before"]
+        elif shape.get("event") == "CallRequested" and left is not None:
+            assert data["transcript"] == left, f"entry {shape['seq']}: another transcript than the compaction left"
+            left = None
 
 
 def worst_case_requests(config: AgentConfig) -> int:

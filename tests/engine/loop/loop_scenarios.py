@@ -11,8 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from loop_invariants import Rows, check_run, rows_of, worst_case_requests
+from loop_invariants import Rows, check_run, rows_of, well_formed, worst_case_requests
 from statewright import AgentConfig, AgentLoop, AgentState, ApprovalDecision, ApprovalRequest, MemoryJournal
+from statewright.decisions import posted_decision
+from statewright.replay import replay
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.errors import RunNotFound
@@ -74,6 +76,14 @@ class Person:
         )
 
 
+async def decisions_cross(journal: Journal, call_id: str, *decisions: tuple[bool, str], run_id: str = RUN_ID) -> None:
+    """Several people decide in the same moment, each in a process of their own: nobody sees what another leaves."""
+    pending = next(open_ for open_ in (await replay(journal, run_id)).state().pending if open_.call_id == call_id)
+    for approve, actor in decisions:
+        decision = ApprovalDecision(approve, actor, "approved" if approve else "rejected")
+        await journal.post(run_id, posted_decision(pending, decision, 0))
+
+
 # -- what happens meanwhile ------------------------------------------------------------------------------------------
 
 Happening = Callable[[AgentLoop, str], Awaitable[Any]]
@@ -95,11 +105,10 @@ async def cancel(loop: AgentLoop, run_id: str) -> None:
 
 
 @dataclass
-class Outcome:
-    """What came of a scenario."""
+class Ended:
+    """What came of a run, whatever model it asked."""
 
     state: AgentState
-    provider: ScriptedProvider
     journal: Journal
     rows: Rows
     ended_at_s: float
@@ -133,6 +142,13 @@ class Outcome:
         return "".join(message["role"][0] for message in self.state.messages)
 
 
+@dataclass
+class Outcome(Ended):
+    """What came of a scenario."""
+
+    provider: ScriptedProvider
+
+
 def play(script: Sequence[Any], tools: Iterable[Any] = (), config: AgentConfig | None = None, **options: Any) -> Outcome:
     """Play a scenario in virtual time; ``options`` are those of ``playing``."""
     return run_virtual(playing(script, tools, config, **options))
@@ -152,6 +168,7 @@ async def playing(
     run_id: str = RUN_ID,
     on_stream_chunk: Callable[..., Any] | None = None,
     session: str | None = None,
+    requested_by: str | None = None,
     **options: Any,
 ) -> Outcome:
     """Run the script (items of a ScriptedProvider) to its end, or until the run waits for a person, and check the record.
@@ -166,7 +183,15 @@ async def playing(
     work = (
         loop.resume(run_id, on_stream_chunk=on_stream_chunk)
         if resume
-        else loop.run(prompt, list(history), stream=stream, on_stream_chunk=on_stream_chunk, run_id=run_id, session=session)
+        else loop.run(
+            prompt,
+            list(history),
+            stream=stream,
+            on_stream_chunk=on_stream_chunk,
+            run_id=run_id,
+            session=session,
+            requested_by=requested_by,
+        )
     )
     try:
         state = await work
@@ -176,8 +201,10 @@ async def playing(
             happening.cancel()
         await asyncio.gather(*happenings, return_exceptions=True)
     await check_run(journal, state)
+    for request in provider.requests:
+        well_formed([message.to_dict() for message in request.messages])
     assert len(provider.requests) <= worst_case_requests(loop.config)
-    return Outcome(state, provider, journal, await rows_of(journal, run_id), ended_at_s)
+    return Outcome(state, journal, await rows_of(journal, run_id), ended_at_s, provider)
 
 
 async def _happen(after_s: float, what: Happening, loop: AgentLoop, run_id: str) -> None:

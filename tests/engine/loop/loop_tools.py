@@ -4,9 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
-from statewright import Tool, tool
+import statewright
+from statewright import Tool
+
+_DECLARED: dict[str, Tool] = {}
+
+
+def tool(function: Callable[..., Any] | None = None, /, **options: Any) -> Any:
+    """``statewright.tool``, which works each function's parameters out once and not again for every bench."""
+    if function is None:
+        return partial(tool, **options)
+    name = function.__qualname__
+    if name not in _DECLARED:
+        _DECLARED[name] = statewright.tool(**options)(function)
+    return replace(_DECLARED[name], function=function)
 
 
 class Broken(BaseException):

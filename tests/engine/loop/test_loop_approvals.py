@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from loop_invariants import check_run, rows_of, shapes_of
-from loop_scenarios import RUN_ID, Outcome, Person, asks, call, play, playing, says
+from loop_scenarios import RUN_ID, Outcome, Person, asks, call, decisions_cross, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, AgentState, CallerError, MemoryJournal, SQLiteJournal
 from statewright.journal.entry import encode
@@ -268,8 +268,7 @@ def test_of_two_decisions_about_a_call_the_first_one_stands(first: bool, second:
     async def scene() -> None:
         place = office([PAY, says("done")])
         await place.begin()
-        await place.decide("c1", first, actor="grace")
-        await place.decide("c1", second, actor="alan")
+        await decisions_cross(place.journal, "c1", (first, "grace"), (second, "alan"))
         state = await place.resume()
         assert state.status == "success"
         assert state.steps[0].tool_results[0].outcome == ("returned" if first else "denied")
@@ -283,8 +282,7 @@ def test_the_first_decision_stands_while_other_calls_still_wait(first: bool, sec
     async def scene() -> None:
         place = office([PAY_TWICE, says("done")])
         await place.begin()
-        await place.decide("c1", first, actor="grace")
-        await place.decide("c1", second, actor="alan")
+        await decisions_cross(place.journal, "c1", (first, "grace"), (second, "alan"))
         assert (await place.resume()).waiting
         await place.decide("c2", True)
         state = await place.resume()

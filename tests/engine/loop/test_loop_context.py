@@ -224,12 +224,6 @@ def test_each_step_may_be_cured_once() -> None:
     assert play(script, Bench().tools, compacting(4)).status == "success"
 
 
-def test_an_overflow_with_nothing_to_summarise_asks_nobody_for_a_summary() -> None:
-    outcome = play([OVERFLOW, OVERFLOW])
-    assert (outcome.status, outcome.reason) == ("failed", "context_full")
-    assert outcome.state.model_calls == len(outcome.provider.requests) == 2
-
-
 def test_a_failed_summary_after_an_overflow_drops_the_oldest_exchanges() -> None:
     """The window of the model is what it says it is: to ask the very same again could only fail."""
     config = AgentConfig(

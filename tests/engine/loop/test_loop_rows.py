@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,11 +15,12 @@ import pytest
 
 from loop_invariants import ALL_ROWS, Rows
 from loop_journals import DawdlingJournal
-from loop_scenarios import RUN_ID, Happening, Person, asks, call, cancel, judges, playing, says, stop
+from loop_scenarios import RUN_ID, Happening, Person, asks, call, cancel, decisions_cross, judges, playing, says, stop
 from loop_tools import Bench
 from statewright import (
     AgentConfig,
     AgentLoop,
+    ApprovalConfig,
     BudgetConfig,
     ContextConfig,
     EvaluationConfig,
@@ -28,6 +30,7 @@ from statewright import (
     OnLimit,
     RetryConfig,
 )
+from statewright.hooks import Block, hook
 from statewright.journal.entry import encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
@@ -43,7 +46,10 @@ BASIC, FULL = EvaluationConfig(mode=EvaluationMode.BASIC), EvaluationConfig(mode
 ONE_STEP, CLOSE = AgentConfig(max_steps=1), AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE)
 ONE_CALL, TWO_CALLS = (AgentConfig(budget=BudgetConfig(max_model_calls=number)) for number in (1, 2))
 SUMMING = ContextConfig(summarize_after_steps=1, keep_recent_steps=1)
+LATE_SUMMING = ContextConfig(summarize_after_steps=5, keep_recent_steps=1)
 SMALL = AgentConfig(context=ContextConfig(max_context_tokens=700, summarize_after_steps=0, keep_recent_steps=1))
+SMALL_KEEPING = AgentConfig(context=ContextConfig(max_context_tokens=850, summarize_after_steps=0, keep_recent_steps=2))
+EARLIER = [{"role": role, "content": f"{role} " * 40} for role in ("user", "assistant") * 3]
 QUICK = RetryConfig(waits_s=(100,), max_wait_s=1)
 ALLOWED = SimpleNamespace(allowed=True, reason="")
 
@@ -74,6 +80,16 @@ def told(*rows: str) -> Callable[[Play], Play]:
     return remember
 
 
+class Constant:
+    """An estimator that always says the same."""
+
+    def __init__(self, tokens: int) -> None:
+        self._tokens = tokens
+
+    def estimate(self, messages: object) -> int:
+        return self._tokens
+
+
 async def _slow_yes(*_: object) -> object:
     await asyncio.sleep(10)
     return ALLOWED
@@ -81,6 +97,10 @@ async def _slow_yes(*_: object) -> object:
 
 def _not_look(name: str, *_: object) -> object:
     return SimpleNamespace(allowed=name != "look", reason="not today")
+
+
+def _no(_: object) -> Block:
+    return Block("not today")
 
 
 def _raise(*_: object) -> None:
@@ -97,7 +117,15 @@ scenario(
 )
 scenario("no step is allowed", "RUN-04", script=[], config=AgentConfig(max_steps=0))
 scenario("no call is paid for", "RUN-05", script=[], config=AgentConfig(budget=BudgetConfig(max_model_calls=0)))
-scenario("the task is too long", "RUN-06", script=[], config=SMALL, prompt="word " * 1000)
+scenario("the task is too long", "RUN-120", "RUN-124", script=[], config=SMALL, prompt="word " * 1000)
+scenario(
+    "a history is too long", "RUN-120", "RUN-121", "RUN-42",
+    script=[says("summary"), says("a")], config=SMALL, history=EARLIER,
+)  # fmt: skip
+scenario(
+    "a history is too long, and a summary is not paid for", "RUN-122",
+    script=[says("a")], config=SMALL.model_copy(update={"budget": ONE_CALL.budget}), history=EARLIER,
+)  # fmt: skip
 scenario("no context can be built", "RUN-07", script=[], on_build_context=_raise)
 scenario("a good answer is judged", "RUN-09", "RUN-48", script=[says("a"), judges(True)], config=AgentConfig(evaluation=BASIC))
 scenario("a bad answer is judged", "RUN-52", script=[says("a"), judges(False)], config=AgentConfig(evaluation=BASIC))
@@ -131,7 +159,16 @@ scenario(
     script=[LOOK, LOOK, OVERFLOW, says("summary"), says("a")],
     config=AgentConfig(context=ContextConfig(summarize_after_steps=5, keep_recent_steps=1)),
 )  # fmt: skip
-scenario("an overflow is not cured", "RUN-28", script=[OVERFLOW, OVERFLOW])
+scenario(
+    "an overflow is not cured", "RUN-28",
+    script=[LOOK, LOOK, OVERFLOW, says("summary"), OVERFLOW], config=AgentConfig(context=LATE_SUMMING),
+)  # fmt: skip
+scenario("an overflow cannot be cured", "RUN-124", script=[OVERFLOW])
+scenario(
+    "an overflow that an estimator knows nothing of", "RUN-128",
+    script=[LOOK, LOOK, OVERFLOW, says("")], config=AgentConfig(context=LATE_SUMMING), token_estimator=Constant(0),
+)  # fmt: skip
+scenario("an estimator is broken", "RUN-129", script=[says("a")], token_estimator=Constant(-1))
 scenario("a cure is not paid for", "RUN-67", script=[OVERFLOW], config=ONE_CALL)
 scenario("the service is down", "RUN-30", "CALL-04", "CALL-06", "CALL-11", script=[DOWN] * 4)
 scenario("there is no key", "CALL-08", script=[NO_KEY])
@@ -163,17 +200,34 @@ scenario(
 )  # fmt: skip
 scenario("the step limit", "RUN-38", script=[LOOK], config=ONE_STEP)
 scenario("a summary", "RUN-39", "RUN-42", script=[LOOK, LOOK, says("summary"), says("a")], config=AgentConfig(context=SUMMING))
-scenario("a long summary", "RUN-43", script=[LOOK, asks(call("count", n=4000)), says("long " * 500)], config=SMALL)
+scenario("a summary, and still no room", "RUN-43", script=[LOOK, asks(call("count", n=4000)), says("short")], config=SMALL)
+scenario(
+    "a summary, and still too little room", "RUN-126",
+    script=[*[asks(call("count", n=n)) for n in (40, 600, 800)], says("short"), says("a")], config=SMALL_KEEPING,
+)  # fmt: skip
+scenario(
+    "no summary, and too little room", "RUN-127",
+    script=[*[asks(call("count", n=n)) for n in (40, 600, 800)], says(""), says("a")], config=SMALL_KEEPING,
+)  # fmt: skip
 scenario("no summary", "RUN-45", script=[LOOK, LOOK, says(""), says("a")], config=AgentConfig(context=SUMMING))
 scenario("no summary and no room", "RUN-46", script=[LOOK, asks(call("count", n=4000)), says("")], config=SMALL)
 scenario(
     "a summary is the last that is paid for", "RUN-76",
-    script=[LOOK, LOOK, says("summary")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
+    script=[LOOK, LOOK, says("summary", tokens=9)],
+    config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_total_tokens=9)),
+)  # fmt: skip
+scenario(
+    "a summary is not paid for", "RUN-123",
+    script=[LOOK, LOOK, says("a")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
 )  # fmt: skip
 scenario(
     "an attempt at a summary is the last that is paid for", "RUN-77",
-    script=[LOOK, LOOK, says("")], config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=3)),
+    script=[LOOK, LOOK, DOWN, DOWN],
+    config=AgentConfig(context=SUMMING, budget=BudgetConfig(max_model_calls=4), retry=QUICK),
 )  # fmt: skip
+
+scenario("a guard of the start says no", "RUN-130", script=[], hooks=[hook("before_agent_start")(_no)])
+scenario("a guard of requests says no", "RUN-132", "CALL-20", script=[], hooks=[hook("before_model_call")(_no)])
 
 # -- ended from outside ----------------------------------------------------------------------------------------------
 
@@ -241,9 +295,9 @@ class Office:
         await asyncio.gather(task, return_exceptions=True)
 
     async def decide(self, *decisions: tuple[str, bool]) -> None:
-        """Several people decide, before the run is taken up."""
+        """Several people decide in the same moment, before the run is taken up."""
         for call_id, approve in decisions:
-            await self.process().decide(RUN_ID, call_id, approve, actor="grace")
+            await decisions_cross(self.journal, call_id, (approve, "grace"))
 
     async def resume(self, at: list[tuple[float, Happening]] | None = None, **options: Any) -> Rows:
         outcome = await playing(
@@ -399,12 +453,82 @@ async def stated_twice_while_a_tool_runs() -> Rows:
 
 
 @told("RUN-98")
-async def stated_when_the_run_has_gone_on() -> Rows:
+async def stated_twice_and_the_run_goes_on() -> Rows:
     place = Office([asks(call("post", seconds=10)), Delay(60), says("done")])
     await place.lost(5)
     await place.resume()
+    await place.decide(("c1", True), ("c1", False))
+    return await place.resume()
+
+
+# -- several people decide -------------------------------------------------------------------------------------------
+
+ANN_BOB_CARL = ApprovalConfig(required=2, approvers=("Ann", "Bob", "Carl"))
+BOB_OR_CARL_FOR_ANN = ApprovalConfig(approvers=("Ann", "Bob", "Carl"), four_eyes=True)
+REVIEWED_FIRST = ApprovalConfig(review_required=True)
+DENYING = AgentConfig(approval=ApprovalConfig(without_a_person="deny"))
+
+
+def says_so(approve: bool, actor: str, meaning: str | None = None) -> Happening:
+    """Somebody decides about the first call; what is not counted is told."""
+
+    async def decide(loop: AgentLoop, run_id: str) -> None:
+        with suppress(errors.CallerError):
+            await loop.decide(run_id, "c1", approve, actor=actor, meaning=meaning)
+
+    return decide
+
+
+def decided(name: str, *rows: str, rule: ApprovalConfig, said: list[Happening], **options: Any) -> None:
+    """A scenario in which people say something about a call, one after another, while it waits."""
+    at = [(float(second), what) for second, what in enumerate(said, 1)]
+    config = AgentConfig(approval=rule)
+    scenario(name, *rows, script=[PAY, says("done")], config=config, at=at, approver=Person(silent=True), **options)
+
+
+decided("two of three approve", "TOOL-27", "TOOL-19", "TOOL-14",
+        rule=ANN_BOB_CARL, said=[says_so(True, "Ann"), says_so(True, "Bob")])  # fmt: skip
+decided("an outsider approves", "TOOL-44", rule=ANN_BOB_CARL, said=[says_so(True, "Eve"), says_so(False, "Ann")])
+decided("four eyes", "TOOL-45", rule=BOB_OR_CARL_FOR_ANN, said=[says_so(True, "ann "), says_so(True, "Bob")],
+        requested_by="Ann")  # fmt: skip
+decided("one person cannot be two", "TOOL-46",
+        rule=ANN_BOB_CARL, said=[says_so(True, "Ann"), says_so(True, "ANN"), says_so(True, "Carl")])  # fmt: skip
+decided("approved unreviewed, and by the reviewer", "TOOL-48", "TOOL-27", "TOOL-47", rule=REVIEWED_FIRST,
+        said=[says_so(True, "Ann"), says_so(True, "Bob", "reviewed"), says_so(True, "Bob"), says_so(True, "Ann")])  # fmt: skip
+scenario("nobody can be asked, and the run is not to wait", "TOOL-40", "TOOL-15", script=[PAY, says("done")], config=DENYING)
+
+
+@told("TOOL-42")
+async def nobody_can_be_asked_about_one_that_is_decided_in_the_same_moment() -> Rows:
+    place = Office([asks(call("pay"), call("pay")), says("done")], DENYING, approver=Person(silent=True))
+    await place.lost(5)
     await place.decide(("c1", True))
-    return await place.resume(approver=Person(after_s=20))
+    return await place.resume(approver=None)
+
+
+@told("TOOL-43")
+async def nobody_can_be_asked_about_a_call_that_has_begun() -> Rows:
+    place = Office([asks(call("pay", seconds=5)), says("done")], DENYING, approver=Person(silent=True))
+    await place.lost(5)
+    await place.decide(("c1", True))
+    return await place.resume(approver=None)
+
+
+@told("RUN-100")
+async def an_outsider_speaks_about_a_lost_outcome() -> Rows:
+    place = Office([TWO, says("done")], AgentConfig(approval=ANN_BOB_CARL))
+    await place.lost(5)
+    await place.resume()
+    await place.decide(("c2", True))
+    return await place.resume()
+
+
+@told("RUN-101")
+async def a_message_that_nobody_understands_is_left() -> Rows:
+    place = Office([PAY])
+    await place.lost(5)
+    await place.journal.post(RUN_ID, b"hello?")
+    return await place.resume()
 
 
 # -- late results ----------------------------------------------------------------------------------------------------
@@ -452,7 +576,8 @@ async def an_earlier_attempt_begins_to_speak() -> Rows:
 
 @told("CALL-93")
 async def an_earlier_call_begins_to_speak() -> Rows:
-    return (await playing(Belated([OVERFLOW, says("done")]))).rows
+    script: list[Item] = [LOOK, LOOK, OVERFLOW, says("summary"), says("done")]
+    return (await playing(Belated(script), Bench().tools, AgentConfig(context=LATE_SUMMING))).rows
 
 
 class Echoing(ScriptedProvider):
@@ -527,6 +652,8 @@ ENDED = "nothing is delivered to a run that has ended: its pump stops at the end
 DECIDED_FIRST = "a call that needs a person is released when all are decided, and never before"
 UNREACHABLE = {
     **dict.fromkeys((f"RUN-9{number}" for number in range(8)), ENDED),
+    "RUN-131": ENDED,
+    "RUN-125": "a compaction is planned in the moment in which it begins: no stop can come between",
     "RUN-71": "a resumption takes back an earlier stop, and everything that it wakes is delivered before a new one can come",
     "CALL-88": "an attempt has one outcome: one that has failed does not reply",
     "CALL-89": "an attempt has one outcome: one that has failed does not fail again",
@@ -539,7 +666,7 @@ UNREACHABLE = {
     "TOOL-16": DECIDED_FIRST,
     "TOOL-17": DECIDED_FIRST,
     "TOOL-18": DECIDED_FIRST,
-    "TOOL-27": "a decision always decides",
+    "TOOL-41": DECIDED_FIRST,
 }
 
 

@@ -257,6 +257,13 @@ def test_the_full_result_stays_in_the_journal() -> None:
     run_virtual(scene())
 
 
+def test_the_full_text_of_an_error_stays_in_the_journal_too() -> None:
+    outcome = play([asks(call("fail", text="y" * 500)), says("done")], Bench().tools, AgentConfig(max_tool_result_chars=100))
+    shapes = run_virtual(shapes_of(outcome.journal, outcome.state.run_id))
+    (failed,) = [shape["data"]["error"] for shape in shapes if shape.get("event") == "ToolFailed"]
+    assert failed == "ValueError: " + "y" * 500
+
+
 def test_the_schemas_are_those_of_the_registry() -> None:
     bench = Bench()
     outcome = play([says("done")], ToolRegistry(bench.tools))

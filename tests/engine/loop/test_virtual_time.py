@@ -45,6 +45,18 @@ def test_timers_fire_in_order_and_at_their_time() -> None:
     assert run_virtual(wait()) == [("early", 10), ("between", 20.5), ("late", 30)]
 
 
+def test_timers_that_are_due_at_the_same_moment_fire_in_the_order_in_which_they_were_set() -> None:
+    async def wait() -> list[int]:
+        loop, rung = asyncio.get_running_loop(), list[int]()
+        for number in range(40):
+            loop.call_at(10, rung.append, number)
+            loop.call_at(5 + number / 10, int).cancel()
+        await asyncio.sleep(10)
+        return rung
+
+    assert run_virtual(wait()) == list(range(40))
+
+
 def test_time_stands_still_while_there_is_work() -> None:
     async def work() -> float:
         for _ in range(1000):

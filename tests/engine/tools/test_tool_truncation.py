@@ -57,6 +57,33 @@ def test_long_text_keeps_its_first_40_and_last_20_lines() -> None:
     assert cut[41:] == [f"line {number}" for number in range(480, 500)]
 
 
+def test_a_text_of_61_lines_leaves_one_out_and_one_of_60_is_cut_by_characters() -> None:
+    lines = [f"{number:03d} " + "z" * 60 for number in range(61)]
+    assert "[... 1 lines, 64 characters left out ...]" not in truncate_result("\n".join(lines), 3000)
+    long = [*lines[:40], "w" * 900, *lines[41:]]
+    assert "[... 1 lines, 900 characters left out ...]" in truncate_result("\n".join(long), 4500)
+    assert "lines" not in truncate_result("\n".join(lines[:60]), 3000)
+
+
+def test_the_lines_are_cut_only_where_the_result_fits_and_else_the_characters() -> None:
+    text = "\n".join(f"line {number}" for number in range(500))
+    by_lines = truncate_result(text, 1000)
+    assert truncate_result(text, len(by_lines)) == by_lines
+    assert "lines" not in truncate_result(text, len(by_lines) - 1)
+
+
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "x\n" * 1_500_000, "data:" * 300_000, "data:a/" + "b" * 2_000_000])
+def test_millions_of_characters_are_bounded_too(text: str) -> None:
+    assert len(truncate_result(text, 16_000)) <= 16_000
+    assert len(event_view(text)) <= 8000
+
+
+def test_a_circle_is_a_view_too() -> None:
+    circle: list[object] = []
+    circle.append(circle)
+    assert event_view(circle) == "[cannot be shown: RecursionError]"
+
+
 def test_lines_too_long_for_the_bound_are_cut_by_characters() -> None:
     cut = truncate_result("\n".join("x" * 1000 for _ in range(100)), 16_000)
     assert "characters left out" in cut

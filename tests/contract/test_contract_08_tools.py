@@ -1,0 +1,281 @@
+"""Point 8: a call is resolved, parsed, authorised and only then run; whatever goes wrong with it is a result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from contract_runs import both, on_the_wire, run
+from loop_scenarios import Person, asks, call, says
+from loop_tools import Bench
+from statewright import AgentConfig, ConfigurationError, tool
+from statewright.testing.virtual_time import run_virtual
+
+DONE = ("success", "completed")
+YES, NO = SimpleNamespace(allowed=True, reason=""), SimpleNamespace(allowed=False, reason="not on Sundays")
+
+# -- what the model is told ------------------------------------------------------------------------------------------
+
+
+@both
+def test_the_tools_are_shown_in_the_shape_of_function_calling(stream: bool) -> None:
+    @tool(effect="read")
+    def add(a: int, b: int = 2) -> int:
+        """Add two integers."""
+        return a + b
+
+    outcome = run([says("done")], [add], stream=stream)
+    (shown,) = outcome.requests[0]["tools"]
+    parameters = shown["function"].pop("parameters")
+    assert shown == {"type": "function", "function": {"name": "add", "description": "Add two integers."}}
+    assert (parameters["type"], list(parameters["properties"]), parameters["required"]) == ("object", ["a", "b"], ["a"])
+
+
+def test_without_tools_none_are_spoken_of() -> None:
+    assert "tools" not in run([says("done")]).requests[0]
+
+
+def test_only_allowed_tools_are_shown() -> None:
+    outcome = run([says("done")], Bench().tools, AgentConfig(allowed_tools=("save", "look")))
+    assert {shown["function"]["name"] for shown in outcome.requests[0]["tools"]} == {"look", "save"}
+
+
+def test_where_no_tool_is_allowed_none_are_spoken_of() -> None:
+    assert "tools" not in run([says("done")], Bench().tools, AgentConfig(allowed_tools=())).requests[0]
+
+
+# -- results ---------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_an_unknown_tool_is_a_result_and_the_run_goes_on(stream: bool) -> None:
+    outcome = run([asks(call("lok")), says("done")], Bench().tools, stream=stream)
+    assert (outcome.how, outcome.outcomes) == (DONE, ["failed"])
+    assert outcome.tool_texts[0].startswith("Error: ")
+    assert "'look'" in outcome.tool_texts[0]
+
+
+@both
+@pytest.mark.parametrize("name", ["fail", "explode", "leave"], ids=["Exception", "BaseException", "SystemExit"])
+def test_whatever_a_tool_raises_is_a_result_and_the_run_goes_on(name: str, stream: bool) -> None:
+    outcome = run([asks(call(name)), says("done")], Bench().tools, stream=stream)
+    assert (outcome.how, outcome.outcomes) == (DONE, ["failed"])
+    assert outcome.messages_of(1, "tool")[0]["content"].startswith("Error: ")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, StopIteration, MemoryError])
+def test_no_exception_of_a_tool_ends_the_run(error: type[BaseException]) -> None:
+    @tool(effect="read")
+    def odd() -> str:
+        """Raise."""
+        raise error
+
+    outcome = run([asks(call("odd")), says("done")], [odd])
+    assert (outcome.how, outcome.outcomes, outcome.tool_texts) == (DONE, ["failed"], [f"Error: {error.__name__}"])
+
+
+def test_the_model_is_told_the_error_by_its_name_and_text_and_no_more() -> None:
+    outcome = run([asks(call("fail", text="the file is gone")), says("done")], Bench().tools)
+    assert outcome.tool_texts == ["Error: ValueError: the file is gone"]
+
+
+def test_one_failure_does_not_disturb_the_other_calls() -> None:
+    bench = Bench()
+    outcome = run([asks(call("fail"), call("look"), call("nobody"), call("save")), says("done")], bench.tools)
+    assert outcome.outcomes == ["failed", "returned", "failed", "returned"]
+
+
+# -- arguments -------------------------------------------------------------------------------------------------------
+
+
+@both
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"at": "x"',
+        "at=x",
+        '"x"',
+        "[]",
+        "null",
+        '{"at": 5}',
+        '{"what": "x"}',
+        '{"at": "x", "at": "y"}',
+        '{"seconds": NaN}',
+        '{"seconds": 1e999}',
+        '{"seconds": "1"}',
+        '{"seconds": true}',
+        "{'at': 'x'}",
+        '{"at": "x",}',
+        '{"at": "x"} {"at": "y"}',
+        "[" * 5000,
+        '{"seconds": ' + "9" * 5000 + "}",
+    ],
+    ids=lambda text: text[:20],
+)
+def test_arguments_that_are_not_what_the_tool_takes_are_never_mended(arguments: str, stream: bool) -> None:
+    bench = Bench()
+    outcome = run([asks(call("look", arguments)), says("done")], bench.tools, stream=stream)
+    assert (outcome.how, outcome.outcomes, bench.log) == (DONE, ["failed"], [])
+    assert outcome.tool_texts[0].startswith("Error: ")
+
+
+@pytest.mark.parametrize("arguments", ["", "  ", "{}"], ids=repr)
+def test_no_arguments_may_be_said_in_several_ways(arguments: str) -> None:
+    assert run([asks(call("look", arguments)), says("done")], Bench().tools).tool_texts == ["look it"]
+
+
+# -- authorisation ---------------------------------------------------------------------------------------------------
+
+
+def checked(check: Callable[..., Any]) -> tuple[str, int]:
+    """How a call ended that this was asked about, and how often its tool ran."""
+    bench = Bench()
+    outcome = run([asks(call("look")), says("done")], bench.tools, on_tool_check=check)
+    assert outcome.how == DONE
+    return outcome.outcomes[0], bench.count("look it")
+
+
+def test_a_clear_yes_lets_the_call_run() -> None:
+    assert checked(lambda name, tool, arguments: YES) == ("returned", 1)
+
+
+def test_a_no_is_a_result_with_its_reason() -> None:
+    bench = Bench()
+    outcome = run([asks(call("look")), says("done")], bench.tools, on_tool_check=lambda *_: NO)
+    assert (outcome.how, outcome.outcomes, bench.log) == (DONE, ["denied"], [])
+    assert outcome.tool_texts == ["Denied: not on Sundays"]
+
+
+@pytest.mark.parametrize(
+    "decision",
+    [
+        None,
+        True,
+        1,
+        "yes",
+        {"allowed": True},
+        object(),
+        SimpleNamespace(),
+        SimpleNamespace(allowed=None),
+        SimpleNamespace(allowed="yes"),
+        SimpleNamespace(allowed=1),
+        SimpleNamespace(allowed=[True]),
+        SimpleNamespace(reason="allowed"),
+    ],
+    ids=repr,
+)
+def test_what_is_not_a_clear_yes_is_a_no(decision: object) -> None:
+    async def later(*_: object) -> object:
+        return decision
+
+    assert checked(lambda *_: decision) == ("denied", 0)
+    assert checked(later) == ("denied", 0)
+
+
+class Unreadable:
+    """A decision that cannot be read."""
+
+    @property
+    def allowed(self) -> bool:
+        raise RuntimeError("no")
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "later"])
+@pytest.mark.parametrize("error", [RuntimeError("down"), TimeoutError(), KeyError("policy")], ids=repr)
+def test_a_check_that_fails_is_a_no(error: Exception, late: bool) -> None:
+    def fails(*_: object) -> object:
+        raise error
+
+    async def fails_later(*_: object) -> object:
+        await asyncio.sleep(1)
+        raise error
+
+    assert checked(fails_later if late else fails) == ("denied", 0)
+
+
+def test_a_decision_that_cannot_be_read_is_a_no() -> None:
+    assert checked(lambda *_: Unreadable()) == ("denied", 0)
+
+
+def test_a_check_that_never_answers_runs_nothing() -> None:
+    async def never(*_: object) -> object:
+        return await asyncio.get_running_loop().create_future()
+
+    bench = Bench()
+    outcome = run([asks(call("look"))], bench.tools, AgentConfig(run_timeout_s=60), on_tool_check=never)
+    assert (outcome.how, bench.log, outcome.outcomes) == (("partial", "run_timeout"), [], ["cancelled"])
+
+
+def test_the_check_is_given_the_name_the_tool_and_the_parsed_arguments() -> None:
+    seen: list[tuple[Any, ...]] = []
+    bench = Bench()
+
+    async def check(*given: Any) -> object:
+        await asyncio.sleep(3)
+        seen.append(given)
+        return YES
+
+    run([asks(call("look", at="main.py")), says("done")], bench.tools, on_tool_check=check)
+    ((name, asked_about, arguments),) = seen
+    assert (name, asked_about.name, arguments["at"]) == ("look", "look", "main.py")
+
+
+def test_every_call_is_checked_for_itself() -> None:
+    bench = Bench()
+    outcome = run(
+        [asks(call("look", at="a"), call("look", at="b")), says("done")],
+        bench.tools,
+        on_tool_check=lambda name, tool, arguments: YES if arguments["at"] == "b" else NO,
+    )
+    assert (outcome.outcomes, bench.log) == (["denied", "returned"], ["look b", "look b done"])
+
+
+def test_nobody_is_asked_about_a_call_that_cannot_run() -> None:
+    ada, checks = Person(), list[object]()
+
+    def check(*given: object) -> object:
+        checks.append(given)
+        return YES
+
+    script = [asks(call("nobody"), call("pay", "{"), call("post")), says("done")]
+    config = AgentConfig(allowed_tools=("look", "pay"))
+    outcome = run(script, Bench().tools, config, approver=ada, on_tool_check=check)
+    assert (outcome.outcomes, checks, ada.asked) == (["failed", "failed", "denied"], [], [])
+
+
+def test_a_person_is_not_asked_about_what_policy_denies() -> None:
+    ada, bench = Person(), Bench()
+    outcome = run([asks(call("pay")), says("done")], bench.tools, approver=ada, on_tool_check=lambda *_: NO)
+    assert (outcome.outcomes, ada.asked, bench.log) == (["denied"], [], [])
+
+
+def test_what_policy_allows_still_needs_its_person() -> None:
+    ada = Person(False)
+    outcome = run([asks(call("pay")), says("done")], Bench().tools, approver=ada, on_tool_check=lambda *_: YES)
+    assert (outcome.outcomes, len(ada.asked)) == (["denied"], 1)
+
+
+# -- allowed_tools ---------------------------------------------------------------------------------------------------
+
+
+@both
+def test_a_tool_that_is_not_allowed_does_not_run_even_if_the_model_knows_its_name(stream: bool) -> None:
+    bench = Bench()
+    config = AgentConfig(allowed_tools=("look",))
+    outcome = run([asks(call("post"), call("look")), says("done")], bench.tools, config, stream=stream)
+    assert (outcome.outcomes, bench.count("post it"), bench.count("look it")) == (["denied", "returned"], 0, 1)
+    assert outcome.tool_texts[0].startswith("Denied: ")
+
+
+@pytest.mark.parametrize("names", [("lok",), ("look", "nobody"), ("LOOK",), ("",)], ids=repr)
+def test_an_allowed_tool_that_does_not_exist_is_an_error_before_the_run(names: tuple[str, ...]) -> None:
+    async def case() -> None:
+        with pytest.raises(ConfigurationError, match="there is no tool named"):
+            async with on_the_wire([], Bench().tools, AgentConfig(allowed_tools=names)):
+                pass
+
+    run_virtual(case())

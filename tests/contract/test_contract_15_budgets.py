@@ -1,0 +1,129 @@
+"""Point 15: what a run may use is asked for before it is used; a spent budget ends the run and says so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from contract_runs import run
+from loop_model_server import Reply, failure
+from loop_scenarios import asks, call, judges, says
+from loop_tools import Bench
+from statewright import AgentConfig, BudgetConfig, ConfigurationError, EvaluationConfig, EvaluationMode
+
+SPENT = ("partial", "budget_exceeded")
+DONE = ("success", "completed")
+
+
+def budget(**limits: Any) -> AgentConfig:
+    return AgentConfig(budget=BudgetConfig(**limits))
+
+
+def looks(number: int, tokens: int = 0) -> list[Reply]:
+    return [asks(call("look", at=str(step)), tokens=tokens) for step in range(number)]
+
+
+# -- model calls -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("limit", [1, 2, 5])
+def test_no_more_model_calls_are_made_than_there_are(limit: int) -> None:
+    outcome = run(looks(limit), Bench().tools, budget(max_model_calls=limit))
+    assert (outcome.how, outcome.asked, outcome.outcomes) == (SPENT, limit, ["returned"] * limit)
+
+
+def test_without_any_model_call_nothing_is_asked() -> None:
+    outcome = run([], Bench().tools, budget(max_model_calls=0))
+    assert (outcome.how, outcome.asked) == (SPENT, 0)
+
+
+def test_an_answer_with_the_last_model_call_is_a_success() -> None:
+    assert run([*looks(1), says("done")], Bench().tools, budget(max_model_calls=2)).how == DONE
+
+
+def test_every_attempt_is_a_model_call() -> None:
+    outcome = run([failure(500), *looks(1)], Bench().tools, budget(max_model_calls=2))
+    assert (outcome.how, outcome.state.model_calls) == (SPENT, 2)
+
+
+def test_continuations_and_reminders_are_model_calls() -> None:
+    assert run([says("a", "length")], config=budget(max_model_calls=1)).how == SPENT
+    assert run([says("")], config=budget(max_model_calls=1)).how == SPENT
+
+
+def test_the_text_so_far_is_kept_when_the_budget_is_spent() -> None:
+    assert run([says("a", "length")], config=budget(max_model_calls=1)).output == "a"
+
+
+def test_without_a_budget_for_the_judge_the_answer_stands_unverified() -> None:
+    config = AgentConfig(budget=BudgetConfig(max_model_calls=1), evaluation=EvaluationConfig(mode=EvaluationMode.FULL))
+    outcome = run([says("done")], config=config)
+    assert (outcome.how, outcome.state.verified) == (DONE, None)
+
+
+def test_a_correction_needs_a_budget_too() -> None:
+    config = AgentConfig(budget=BudgetConfig(max_model_calls=2), evaluation=EvaluationConfig(mode=EvaluationMode.FULL))
+    outcome = run([says("bad"), judges(False)], config=config)
+    assert (outcome.status, outcome.output, outcome.asked) == ("partial", "bad", 2)
+
+
+# -- tool calls ------------------------------------------------------------------------------------------------------
+
+
+def test_no_more_tool_calls_are_run_than_there_are() -> None:
+    bench = Bench()
+    outcome = run(looks(3), bench.tools, budget(max_tool_calls=2))
+    assert (outcome.how, outcome.outcomes, bench.count("look 2")) == (SPENT, ["returned", "returned", "skipped"], 0)
+
+
+def test_a_reply_whose_calls_pass_the_budget_runs_none_of_them() -> None:
+    bench = Bench()
+    outcome = run([asks(call("look"), call("save"), call("post"))], bench.tools, budget(max_tool_calls=2))
+    assert (outcome.how, bench.log, outcome.outcomes) == (SPENT, [], ["skipped"] * 3)
+
+
+def test_a_budget_that_is_just_enough_is_enough() -> None:
+    outcome = run([asks(call("look"), call("save")), says("done")], Bench().tools, budget(max_tool_calls=2))
+    assert (outcome.how, outcome.outcomes) == (DONE, ["returned", "returned"])
+
+
+def test_without_any_tool_call_an_answer_is_still_possible() -> None:
+    assert run([says("done")], Bench().tools, budget(max_tool_calls=0)).how == DONE
+
+
+# -- tokens ----------------------------------------------------------------------------------------------------------
+
+
+def test_tokens_are_counted_by_the_service_and_end_the_run() -> None:
+    outcome = run(looks(2, tokens=600), Bench().tools, budget(max_total_tokens=1000))
+    assert (outcome.how, outcome.state.usage.input_tokens, outcome.asked) == (SPENT, 1200, 2)
+
+
+def test_a_service_that_counts_nothing_spends_nothing() -> None:
+    assert run([*looks(3), says("done")], Bench().tools, budget(max_total_tokens=1)).how == DONE
+
+
+def test_an_answer_that_passes_the_budget_still_counts() -> None:
+    outcome = run([says("done", tokens=5000)], config=budget(max_total_tokens=1000))
+    assert (outcome.how, outcome.output) == (DONE, "done")
+
+
+# -- any -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["max_model_calls", "max_tool_calls", "max_total_tokens", "max_cost_usd"])
+@pytest.mark.parametrize("limit", [-1, "much"])
+def test_a_limit_that_is_none_is_rejected_by_its_name(name: str, limit: object) -> None:
+    with pytest.raises(ConfigurationError, match=name):
+        budget(**{name: limit})
+
+
+def test_a_limit_that_does_not_exist_is_rejected_by_its_name() -> None:
+    with pytest.raises(ConfigurationError, match="max_patience"):
+        budget(max_patience=1)
+
+
+def test_the_shortest_budget_decides() -> None:
+    config = AgentConfig(max_steps=2, budget=BudgetConfig(max_model_calls=3, max_tool_calls=9))
+    assert run(looks(2), Bench().tools, config).how == ("partial", "max_steps")
