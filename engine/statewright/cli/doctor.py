@@ -133,7 +133,7 @@ def _traits(agent: Agent) -> list[str]:
 
 async def _surroundings(model: ModelOptions, journal: JournalOptions) -> list[Finding]:
     findings = [await _journal(journal)]
-    if model.tools:
+    if model.tools or model.workspace:
         findings.append(_tools(model))
     findings.append(await _model(model))
     return findings

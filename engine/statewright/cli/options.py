@@ -37,8 +37,8 @@ class ModelOptions:
     """The model and the tools of an agent."""
 
     model: str | None = None
-    """openai:NAME (any Chat Completions server) or scripted:FILE (default: the run's own, else STATEWRIGHT_MODEL). Keys come
-    from the environment alone (OPENAI_API_KEY): an option would show them to everybody who lists processes."""
+    """openai:NAME (any Chat Completions server) or scripted:FILE (default: the run's or file's own, else STATEWRIGHT_MODEL).
+    Keys come from the environment alone (OPENAI_API_KEY): an option would show them to everybody who lists processes."""
     base_url: str | None = None
     """The server's address, such as http://127.0.0.1:8080/v1."""
     tools: tuple[str, ...] = ()

@@ -37,6 +37,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "plan": ("run", "x", *CONFIG, "--agent", "plan", "--json"),
     "auditor": ("run", "x", *CONFIG, "--agent", "auditor"),
     "clerk": ("run", "x", *CONFIG, "--agent", "clerk"),
+    "dry run": ("run", "x", *CONFIG, "--agent", "clerk", "--dry-run"),
     "a typing error": ("run", "x", *CONFIG, "--agent", "clark"),
     "a value out of bounds": ("run", "x", *CONFIG, "--agent", "clerk", "--max-steps", "-1"),
     "doctor": ("doctor", *CONFIG),
@@ -80,6 +81,11 @@ def test_what_the_file_gave_is_repeated_in_what_to_type_next(outcomes: dict[str,
     assert done.code == 4
     assert "statewright resume run-" in done.err
     assert "--config agents.toml --agent clerk" in done.err
+
+
+def test_a_dry_run_asks_nobody_and_executes_nothing(outcomes: dict[str, Done]) -> None:
+    done = outcomes["dry run"]
+    assert (done.code, done.out) == (0, "finished\n")  # and nothing was posted: see the fixture
 
 
 def test_a_name_that_nobody_has_is_an_error_with_the_names_there_are(outcomes: dict[str, Done]) -> None:

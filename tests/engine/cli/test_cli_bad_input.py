@@ -45,7 +45,7 @@ CASES = {
     "a negative number": (("run", "x", *SCRIPTED, "--max-steps", "-1"), ("max_steps", "-1")),
     "no number": (("run", "x", *SCRIPTED, "--max-steps", "many"), ("--max-steps", "many", "usage: statewright run", "--help")),
     "a task without quotes": (("run", "two", "words", *SCRIPTED), ("words", "usage: statewright run")),
-    "an unknown option": (("run", "x", "--modle", "y"), ("--modle", "--model", "usage: statewright run")),
+    "an unknown option": (("run", "x", "--toolz", "y"), ("--toolz", "--tools", "usage: statewright run")),
     "an unknown command": (("rnu",), ("rnu", 'Did you mean "run"', "usage: statewright")),
     "no journal": (("runs",), ("no journal yet", "runs.db", "cure:")),
     "no journal of that name": (("show", "last", "--journal", "none.db"), ("no journal yet", "none.db")),
