@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from statewright import ToolEffect
 from statewright.tools import truncate_result
+from statewright.workspace import Workspace, WorkspaceRefusal
 from statewright.workspace.folder import MAX_FILE_BYTES, StoredFile
 from statewright.workspace.text_files import TextFile, text_of
+from statewright.workspace.walk import Walk
 from workspace_folders import Bench, bench_in, fill
 
 
@@ -257,3 +259,21 @@ def test_decoding_and_encoding_changes_no_byte(text: str) -> None:
 
 def test_lines_end_at_line_feeds_alone() -> None:
     assert TextFile("a\x0cb\u2028c\nd\n", crlf=False, bom=False).lines() == ["a\x0cb\u2028c", "d"]
+
+
+def test_a_file_that_changed_since_it_was_read_is_left_alone(bench: Bench) -> None:
+    workspace = Workspace(bench.root)
+    read = workspace.read(("a.txt",))
+    fill(bench.root, {"a.txt": "by somebody else"})
+    with pytest.raises(WorkspaceRefusal, match="changed meanwhile"):
+        workspace.write(("a.txt",), b"mine", instead_of=read)
+    (bench.root / "a.txt").unlink()
+    with pytest.raises(WorkspaceRefusal, match="changed meanwhile"):
+        workspace.write(("a.txt",), b"mine", instead_of=read)
+    assert sorted(os.listdir(bench.root)) == ["empty", "src"]
+
+
+def test_a_walk_ends_at_its_bound_and_says_that_it_did(bench: Bench) -> None:
+    walk = Walk(Workspace(bench.root), max_entries=2)
+    assert [entry.name for entry in walk] == ["a.txt", "empty"]
+    assert not walk.complete

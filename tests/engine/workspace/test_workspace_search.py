@@ -10,7 +10,7 @@ import pytest
 
 from statewright.workspace import WorkspaceRefusal
 from statewright.workspace.regex_worker import answer
-from statewright.workspace.search import MAX_MATCHES, MAX_SEARCHED_FILE_BYTES, plain_matches, regex_matches
+from statewright.workspace.search import MAX_MATCHES, MAX_SEARCHED_BYTES, MAX_SEARCHED_FILE_BYTES, plain_matches, regex_matches
 from workspace_folders import Bench, bench_in, fill
 
 FILES = {
@@ -67,6 +67,12 @@ def test_what_is_no_text_is_passed_over_and_what_is_too_large_is_named(bench: Be
     said = bench.use("search", text="return")
     assert said.count("\n") == 2
     assert f"not searched: 1 files of more than {MAX_SEARCHED_FILE_BYTES} bytes" in said
+
+
+def test_a_search_ends_at_its_bound_of_bytes_and_says_so(bench: Bench) -> None:
+    for number in range(11):
+        (bench.root / f"{number:02}").write_bytes(b"\n" * MAX_SEARCHED_FILE_BYTES)
+    assert f"not searched: everything after the first {MAX_SEARCHED_BYTES} bytes" in bench.use("search", text="return")
 
 
 def test_the_number_of_matches_and_the_length_of_lines_are_bounded(bench: Bench) -> None:
