@@ -22,8 +22,8 @@ setup: $(VENV)/development ## make .venv with everything that developing needs (
 demo: $(VENV)/runtime ## run an agent on a scripted model: no key, no server
 	@$(BIN)/python -m statewright.demo
 
-test: $(VENV)/development ## run the tests
-	$(BIN)/python -m pytest
+test: $(VENV)/development ## run the tests, on all cores
+	$(BIN)/python -m pytest -n auto --dist loadfile
 
 lint: $(VENV)/development ## check style, format and the floors (who may import whom)
 	$(BIN)/ruff check
