@@ -2,6 +2,7 @@
 # The first target that is run sets up .venv from the package registry; from then on nothing is downloaded.
 
 PYTHON ?= python3
+EXAMPLES ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
@@ -12,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint format types diagrams coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types diagrams coverage check bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -24,6 +25,9 @@ demo: $(VENV)/runtime ## run an agent on a scripted model: no key, no server
 
 test: $(VENV)/development ## run the tests, on all cores
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+fuzz: $(VENV)/development ## live EXAMPLES random lives of the engine (10000), on all cores; SEED=n repeats them
+	$(BIN)/python tests/engine/loop/fuzz.py --examples $(EXAMPLES) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/development ## check style, format and the floors (who may import whom)
 	$(BIN)/ruff check
