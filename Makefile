@@ -13,10 +13,10 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types diagrams coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types diagrams traceability coverage check bench clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/development ## make .venv with everything that developing needs (once)
 
@@ -46,6 +46,9 @@ types: $(VENV)/development ## check types: mypy --strict and pyright
 diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 	$(BIN)/python -m statewright.drawing --out diagrams
 
+traceability: $(VENV)/development ## write docs/traceability.md anew from the tables and the tests' scenarios
+	$(BIN)/python tests/house/traceability.py
+
 coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 95 % of the rest (lines)
 	@$(BIN)/coverage erase
 	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage $(MAKE) --no-print-directory test
@@ -55,6 +58,7 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright.drawing --out diagrams --check
+	$(BIN)/python tests/house/traceability.py --check
 	@$(MAKE) --no-print-directory coverage
 
 bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmarks/bench_*.py)
