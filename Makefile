@@ -2,6 +2,7 @@
 # The first target that is run sets up .venv from the package registry; from then on nothing is downloaded.
 
 PYTHON ?= python3
+EXAMPLES ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
@@ -12,18 +13,21 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint format types diagrams coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types diagrams traceability coverage check bench clean
 
 help: ## list these targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(VENV)/development ## make .venv with everything that developing needs (once)
 
 demo: $(VENV)/runtime ## run an agent on a scripted model: no key, no server
 	@$(BIN)/python -m statewright.demo
 
-test: $(VENV)/development ## run the tests
-	$(BIN)/python -m pytest
+test: $(VENV)/development ## run the tests, on all cores
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+fuzz: $(VENV)/development ## live EXAMPLES random lives of the engine (10000), on all cores; SEED=n repeats them
+	$(BIN)/python tests/engine/loop/fuzz.py --examples $(EXAMPLES) $(if $(SEED),--seed $(SEED))
 
 lint: $(VENV)/development ## check style, format and the floors (who may import whom)
 	$(BIN)/ruff check
@@ -42,6 +46,9 @@ types: $(VENV)/development ## check types: mypy --strict and pyright
 diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 	$(BIN)/python -m statewright.drawing --out diagrams
 
+traceability: $(VENV)/development ## write docs/traceability.md anew from the tables and the tests' scenarios
+	$(BIN)/python tests/house/traceability.py
+
 coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 95 % of the rest (lines)
 	@$(BIN)/coverage erase
 	@COVERAGE_PROCESS_START=$(CURDIR)/pyproject.toml COVERAGE_FILE=$(CURDIR)/.coverage $(MAKE) --no-print-directory test
@@ -51,6 +58,7 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright.drawing --out diagrams --check
+	$(BIN)/python tests/house/traceability.py --check
 	@$(MAKE) --no-print-directory coverage
 
 bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmarks/bench_*.py)

@@ -313,13 +313,21 @@ def test_a_loopback_host_is_told_from_others(host: str, local: bool) -> None:
 
 
 def test_https_towards_a_server_without_it_is_an_error() -> None:
-    async def test(server: LocalServer, _: OpenAIChatProvider) -> None:
-        provider = OpenAIChatProvider("qwen", base_url=server.base_url.replace("http:", "https:"))
-        with pytest.raises(ConnectionFailed):
-            await ask(provider)
-        await provider.aclose()
+    async def refuse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1)
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
+        writer.close()
 
-    with_server([], test)
+    async def test() -> None:
+        server = await asyncio.start_server(refuse, "127.0.0.1", 0)
+        async with server:
+            port = server.sockets[0].getsockname()[1]
+            provider = OpenAIChatProvider("qwen", base_url=f"https://127.0.0.1:{port}/v1")
+            with pytest.raises(ConnectionFailed):
+                await ask(provider)
+            await provider.aclose()
+
+    asyncio.run(test())
 
 
 def test_a_model_without_a_name_is_refused() -> None:

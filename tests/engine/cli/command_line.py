@@ -19,7 +19,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryFile
+from typing import IO, Any
+
+from command_forks import FORKS
 
 DEADLINE_S = 30.0
 STATEWRIGHT = (sys.executable, "-m", "statewright")
@@ -96,20 +99,14 @@ class Place:
         return subprocess.Popen([*STATEWRIGHT, *words], cwd=self.folder, env=environment, text=True, **(pipes | options))
 
     def run(self, *words: str, stdin: str | None = None, **environment: str) -> Done:
-        """A process, from its start to its end."""
-        given = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
-        done = subprocess.run(
-            [*STATEWRIGHT, *words],
-            cwd=self.folder,
-            env=self.environment(**environment),
-            capture_output=True,
-            text=True,
-            timeout=DEADLINE_S,
-            check=False,
-            **given,  # type: ignore[arg-type]
-        )
-        assert "Traceback" not in done.stderr
-        return Done(done.returncode, done.stdout, done.stderr)
+        """A process of its own, from its start to its end."""
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write((stdin or "").encode())
+            given.seek(0)
+            code = FORKS.run(words, self.folder, self.environment(**environment), [given, out, err])
+            done = Done(code, *(_text(stream) for stream in (out, err)))
+        assert "Traceback" not in done.err
+        return done
 
     def json(self, *words: str) -> Any:
         """What a command prints with ``--json``."""
@@ -119,6 +116,11 @@ class Place:
         """The lines of a file that a tool wrote."""
         path = self.folder / name
         return path.read_text().splitlines() if path.exists() else []
+
+
+def _text(stream: IO[bytes]) -> str:
+    stream.seek(0)
+    return stream.read().decode()
 
 
 def call(name: str, identity: str = "call_1", **arguments: object) -> dict[str, Any]:

@@ -650,7 +650,7 @@ def spare_model(tmp_path_factory: pytest.TempPathFactory) -> str:
     return f"scripted:{path}"
 
 
-@pytest.mark.parametrize(("failures", "row"), [([DOWN] * 4, "CALL-05"), ([NO_KEY], "CALL-07")])
+@pytest.mark.parametrize(("failures", "row"), [([DOWN] * 4, "CALL-05"), ([NO_KEY], "CALL-07")], ids=["CALL-05", "CALL-07"])
 def test_a_fallback_model_takes_over(spare_model: str, failures: list[Item], row: str) -> None:
     config = AgentConfig(retry=RetryConfig(fallback_models=(spare_model,)))
     outcome = run_virtual(playing(failures, config=config))
@@ -683,6 +683,11 @@ UNREACHABLE = {
     "TOOL-18": DECIDED_FIRST,
     "TOOL-41": DECIDED_FIRST,
 }
+
+REACHES = {f"test_the_scenario_takes_its_rows[{name}]": rows for name, (rows, _) in SCENARIOS.items()} | {
+    f"test_a_fallback_model_takes_over[{row}]": (row,) for row in sorted(ELSEWHERE_HERE)
+}
+"""The rows that each test here reaches, for docs/traceability.md."""
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
