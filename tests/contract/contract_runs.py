@@ -101,9 +101,7 @@ class Wire:
         """Run the task to its end, or until it waits for a person. ``at`` lists what happens meanwhile, by virtual seconds."""
         happenings = [asyncio.create_task(_happen(after_s, what, self.loop)) for after_s, what in at]
         try:
-            state = await self.loop.run(
-                prompt, list(history), stream=stream, on_stream_chunk=self.chunks.append, run_id=RUN_ID
-            )
+            state = await self.loop.run(prompt, list(history), stream=stream, on_stream_chunk=self.chunks.append, run_id=RUN_ID)
             return await self._outcome(state)
         finally:
             for happening in happenings:

@@ -157,7 +157,9 @@ def test_a_stream_that_stalls_in_the_middle_fails_its_attempt() -> None:
 
 
 def test_a_slow_stream_is_not_idle_as_long_as_something_comes() -> None:
-    outcome = run([streamed("a", 40, "b", 40, b": ping\n\n", 40, "c")], config=AgentConfig(idle_stream_timeout_s=50), stream=True)
+    outcome = run(
+        [streamed("a", 40, "b", 40, b": ping\n\n", 40, "c")], config=AgentConfig(idle_stream_timeout_s=50), stream=True
+    )
     assert (outcome.how, outcome.output, outcome.ended_at_s) == (DONE, "abc", 120)
 
 
@@ -239,4 +241,3 @@ def test_threads_of_abandoned_tools_leave_room_for_others() -> None:
 def test_a_tool_that_refuses_to_be_cancelled_is_late_and_not_waited_for() -> None:
     outcome = run([asks(call("cling", seconds=3)), Late(5, says("done"))], Bench().tools)
     assert (outcome.how, outcome.outcomes, outcome.ended_at_s) == (DONE, ["timed_out"], 35)
-

@@ -137,7 +137,9 @@ def test_the_reserve_is_kept_free_for_the_reply(reserve: int, summaries: int) ->
 
 
 def test_a_longer_reply_needs_a_larger_reserve() -> None:
-    config = AgentConfig(max_output_tokens=500, context=ContextConfig(max_context_tokens=1500, keep_recent_steps=1, reserve_tokens=0))
+    config = AgentConfig(
+        max_output_tokens=500, context=ContextConfig(max_context_tokens=1500, keep_recent_steps=1, reserve_tokens=0)
+    )
     script = [asks(call("count", n=1800)), asks(call("count", n=2200)), says("x"), says("done")]
     assert run(script, Bench().tools, config).asked == 4
 

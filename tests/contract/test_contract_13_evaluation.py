@@ -175,7 +175,13 @@ def test_calls_in_the_place_of_a_verdict_do_not_pass_and_are_not_run() -> None:
 @pytest.mark.parametrize("mode", ["basic", "full"])
 @pytest.mark.parametrize(
     "silence",
-    [[failure(401)], [failure(400)], [failure(500)] * 4, [response(b"<html>")] * 4, [failure(400, code="context_length_exceeded")]],
+    [
+        [failure(401)],
+        [failure(400)],
+        [failure(500)] * 4,
+        [response(b"<html>")] * 4,
+        [failure(400, code="context_length_exceeded")],
+    ],
     ids=["no key", "bad request", "ill", "nonsense", "too long"],
 )
 def test_a_judge_that_cannot_be_asked_leaves_the_status_and_verifies_nothing(silence: list[Reply], mode: str) -> None:

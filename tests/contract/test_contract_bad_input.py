@@ -95,7 +95,9 @@ def test_usage_that_is_missing_or_nonsense_counts_nothing_and_fails_nothing(usag
 
 
 TEXTS = pytest.mark.parametrize(
-    "text", ["a\x00b", "a\ud800b", "\ud83d", "\udc00\ud800", "\N{GRINNING FACE}", "\u2028\u2029", "\x1b[31m", "\ufffe"], ids=ascii
+    "text",
+    ["a\x00b", "a\ud800b", "\ud83d", "\udc00\ud800", "\N{GRINNING FACE}", "\u2028\u2029", "\x1b[31m", "\ufffe"],
+    ids=ascii,
 )
 
 
@@ -185,9 +187,24 @@ WORDS = delta(content="dö"), delta(content="ne"), delta("stop")
         Answer((HEAD, events(delta(role="assistant", content=None), *WORDS, {"choices": [], "usage": None})), "close"),
         Answer((HEAD, events({"choices": [], "prompt_filter_results": []}, *WORDS)), "close"),
         Answer((HEAD, events(*WORDS, end=b"data: [DONE]\n\ndata: {broken\n\ndata: [DONE]\n\n")), "close"),
-        streamed(delta(content="d"), 1.0, delta(content="ö"), b"\n\n", 1.0, b": ping\n\n", delta(content="ne", tool_calls=None)),
+        streamed(
+            delta(content="d"), 1.0, delta(content="ö"), b"\n\n", 1.0, b": ping\n\n", delta(content="ne", tool_calls=None)
+        ),
     ],
-    ids=["as it is", "bytes", "CRLF", "CR", "comments", "mark", "no last line", "no marker", "nulls", "no choices", "more", "slow"],
+    ids=[
+        "as it is",
+        "bytes",
+        "CRLF",
+        "CR",
+        "comments",
+        "mark",
+        "no last line",
+        "no marker",
+        "nulls",
+        "no choices",
+        "more",
+        "slow",
+    ],
 )
 def test_a_stream_that_is_odd_and_whole_is_understood(answer: Answer) -> None:
     outcome = run([answer], stream=True)
@@ -225,7 +242,9 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(status: int) -
     run_virtual(case())
 
 
-@pytest.mark.parametrize("error", [b"", b"\x00\xff\xfe", b"<html>" + b"x" * 500_000, b"null", b"[]", b'"no"', b"{" * 9999], ids=len)
+@pytest.mark.parametrize(
+    "error", [b"", b"\x00\xff\xfe", b"<html>" + b"x" * 500_000, b"null", b"[]", b'"no"', b"{" * 9999], ids=len
+)
 def test_an_error_that_cannot_be_read_is_still_that_error(error: bytes) -> None:
     outcome = run([response(error, status=400, content_type="text/html")])
     assert (outcome.how, outcome.asked) == (("failed", "llm_error"), 1)

@@ -216,7 +216,11 @@ def test_every_run_is_told_from_its_admission_to_its_end(script: Sequence[Reply]
 
 def test_what_a_tool_does_is_told_while_it_happens() -> None:
     outcome = run([asks(call("look", seconds=5)), says("done")], Bench().tools)
-    told = [(kind, payload["at_us"] - EPOCH_US) for kind, payload in outcome.told if kind in ("tool.ToolAssessed", "tool.ToolReturned")]
+    told = [
+        (kind, payload["at_us"] - EPOCH_US)
+        for kind, payload in outcome.told
+        if kind in ("tool.ToolAssessed", "tool.ToolReturned")
+    ]
     assert told == [("tool.ToolAssessed", 0), ("tool.ToolReturned", 5_000_000)]
 
 
