@@ -1,4 +1,4 @@
-"""Point 13: a final answer is judged where that is wanted; the judge fails closed, and one that is not there decides nothing."""
+"""Point 13: a final answer is judged where that is wanted; the judge fails closed, an absent one decides nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_runs import WireOutcome, both, run
+from contract_runs import both, run
 from loop_model_server import Reply, failure, response
 from loop_scenarios import asks, call, judges, says
 from loop_tools import Bench
