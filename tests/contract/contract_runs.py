@@ -13,12 +13,13 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from loop_invariants import check_run, rows_of, shapes_of, well_formed, worst_case_requests
-from loop_model_server import ModelServer, Reply, Request, model_server
+from loop_model_server import ModelServer, Request, model_server
 from loop_scenarios import RUN_ID, Ended, Happening
 from statewright import AgentConfig, AgentLoop, AgentState, MemoryJournal, StreamChunk, connect
 from statewright.journal.entry import encode
@@ -55,7 +56,7 @@ class WireOutcome(Ended):
     def waits_s(self) -> list[float]:
         """The time between each request and the one before."""
         times = [request.at_s for request in self.server.seen]
-        return [later - earlier for earlier, later in zip(times, times[1:], strict=False)]
+        return [later - earlier for earlier, later in pairwise(times)]
 
     @property
     def output(self) -> str | None:
@@ -125,7 +126,7 @@ class Wire:
 
 @asynccontextmanager
 async def on_the_wire(
-    script: Sequence[Reply],
+    script: Sequence[Any],
     tools: Iterable[Any] = (),
     config: AgentConfig | None = None,
     *,
@@ -134,7 +135,7 @@ async def on_the_wire(
     on_address: str | None = None,
     **options: Any,
 ) -> AsyncGenerator[Wire]:
-    """A server with this script and a loop that asks it. ``before`` is called with the server when it is up.
+    """A server with this script (``Reply`` items) and a loop that asks it. ``before`` is called with the server when it is up.
 
     ``on_address`` has the loop ask somebody else.
     """
@@ -157,7 +158,7 @@ async def on_the_wire(
     await _bodies_are_closed()
 
 
-def run(script: Sequence[Reply], tools: Iterable[Any] = (), config: AgentConfig | None = None, **options: Any) -> WireOutcome:
+def run(script: Sequence[Any], tools: Iterable[Any] = (), config: AgentConfig | None = None, **options: Any) -> WireOutcome:
     """Play a case in virtual time. ``options`` are those of ``Wire.run`` and of ``on_the_wire``."""
     mine = {name: options.pop(name) for name in ("prompt", "history", "stream", "at") if name in options}
 

@@ -1,4 +1,4 @@
-"""Point 13: a final answer is judged where that is wanted; the judge fails closed, and one that is not there decides nothing."""
+"""Point 13: a final answer is judged where that is wanted; the judge fails closed, an absent one decides nothing."""
 
 from __future__ import annotations
 

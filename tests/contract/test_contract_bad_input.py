@@ -12,6 +12,7 @@ from loop_model_server import Answer, Reply, completion, delta, failure, respons
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, ConfigurationError, ContextConfig, ToolCall
+from statewright.config import load_config
 from statewright.testing.virtual_time import run_virtual
 from statewright_states.errors import HistoryError
 
@@ -101,30 +102,27 @@ TEXTS = pytest.mark.parametrize(
 )
 
 
-@both
 @TEXTS
-def test_any_text_of_a_model_can_be_recorded_and_sent_again(text: str, stream: bool) -> None:
-    outcome = run([asks(call("look"), text=text), says(f"{text} x", "length"), says("done")], Bench().tools, stream=stream)
+def test_any_text_of_a_model_can_be_recorded_and_sent_again(text: str) -> None:
+    outcome = run([asks(call("look"), text=text), says(f"{text} x", "length"), says("done")], Bench().tools)
     assert (outcome.how, outcome.output) == (DONE, f"{text} xdone")
     assert outcome.messages_of(2)[1]["content"] == text
     json.dumps(outcome.state.to_output_dict())
 
 
-@both
 @TEXTS
-def test_any_text_in_arguments_is_a_result_or_an_error_and_never_the_end(text: str, stream: bool) -> None:
+def test_any_text_in_arguments_is_a_result_or_an_error_and_never_the_end(text: str) -> None:
     arguments = json.dumps({"at": text}), '{"at": "' + text + '"}'
     script = [asks(*[call("look", argument) for argument in arguments]), says("done")]
-    outcome = run(script, Bench().tools, stream=stream)
+    outcome = run(script, Bench().tools)
     assert outcome.how == DONE
     assert set(outcome.outcomes) <= {"returned", "failed"}
 
 
-@both
 @pytest.mark.parametrize("name", ["", " ", "look\x00", "lo\ud800ok", "x" * 1000, "../look", "look\nlook"], ids=ascii)
-def test_any_name_of_a_tool_that_is_none_is_an_unknown_tool(name: str, stream: bool) -> None:
+def test_any_name_of_a_tool_that_is_none_is_an_unknown_tool(name: str) -> None:
     bench = Bench()
-    outcome = run([completion(None, ToolCall("a", name, "{}")), says("done")], bench.tools, stream=stream)
+    outcome = run([completion(None, ToolCall("a", name, "{}")), says("done")], bench.tools)
     assert (outcome.how, outcome.outcomes, bench.log) == (DONE, ["failed"], [])
 
 
@@ -290,4 +288,4 @@ def test_a_history_that_is_none_is_refused_before_the_run(history: list[dict[str
 @pytest.mark.parametrize("name", ["max_step", "tools", "retries", "model"])
 def test_a_setting_that_does_not_exist_is_rejected_by_its_name(name: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
-        AgentConfig(**{name: 1})
+        load_config({name: 1})
