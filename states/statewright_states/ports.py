@@ -146,7 +146,7 @@ class Lease:
 
 @dataclass(frozen=True, slots=True)
 class PostedMessage:
-    """A message left for a run by somebody who does not hold its lease (a decision, a stop)."""
+    """A message left for a run by somebody who does not hold its lease: a person's decision."""
 
     id: int
     data: bytes

@@ -59,7 +59,13 @@ class ToolFacts:
     released: bool = False
     assessment: Assessment = Assessment.PENDING
     approval: Approval = Approval.OPEN
-    sign_off: SignOff = UNSIGNED
+    signed: SignOff | None = None
+    """Where its sign-off stands; None: one person may allow it, whoever it is, and nobody has said anything yet."""
     arguments: str = ""
     message: str | None = None
     starts: int = 0
+
+    @property
+    def sign_off(self) -> SignOff:
+        """Where its sign-off stands."""
+        return self.signed or UNSIGNED

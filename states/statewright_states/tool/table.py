@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement, statement_of
+from statewright_states.approval import SignOff, Standing, Statement, statement_of
 from statewright_states.effects import ToolEffect
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Event, Ignore, Row
@@ -156,7 +156,7 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
             facts = replace(facts, released=True)
         case ApprovalGiven() if event.arguments == facts.arguments:
             signed = facts.sign_off.after(event.actor, _statement(event))
-            facts = replace(facts, approval=_decided(facts, event), sign_off=signed, message=event.message)
+            facts = replace(facts, approval=_decided(facts, event), signed=signed, message=event.message)
         case NobodyToAsk():
             facts = replace(facts, approval=Approval.REJECTED, message=event.message)
         case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
@@ -177,8 +177,8 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
 
 def _requested(event: ToolRequested) -> ToolFacts:
     request = event.request
-    signed = SignOff(event.rule or ApprovalRule())
-    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released, sign_off=signed)
+    signed = SignOff(event.rule) if event.rule else None
+    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released, signed=signed)
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
