@@ -90,7 +90,7 @@ class MixedState:
             "verified": self.verified,
             "started_at_us": self.started_at_us,
             "duration_s": self.duration_s,
-            "steps": len(self.steps),
+            "total_steps": len(self.steps),
             "model_calls": self.model_calls,
             "tool_calls": self.tool_calls,
             "usage": asdict(self.usage),

@@ -49,7 +49,7 @@ def test_a_task_waits_goes_on_when_it_is_resumed_and_is_shown_with_its_runs(wait
     for words in ("PLAN-01", f"{TASK}.plan: success, completed, 1 step", "PLAN-31", f"{TASK}.build", "path  PLAN-01 PLAN-02"):
         assert words in shown
     document = waiting.json("show", TASK)["run"]
-    assert (document["status"], document["steps"], document["plan"]["final_output"]) == ("success", 3, "1. post 5")
+    assert (document["status"], document["total_steps"], document["plan"]["final_output"]) == ("success", 3, "1. post 5")
     assert "same" in waiting.run("replay", TASK).out
     verified = waiting.json("verify", TASK)
     assert [record["run_id"] for record in verified if record["ok"] and record["ended"]] == [TASK, *PARTS]
