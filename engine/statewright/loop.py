@@ -256,10 +256,14 @@ class AgentLoop:
         self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
     ) -> AgentState:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
-        try:
-            return await self._start(inputs, on_chunk, on_entry)
-        except RunExists:
-            return await self._take_up(inputs.run_id, on_chunk, on_entry)
+
+        async def child() -> AgentState:
+            try:
+                return await self._start(inputs, on_chunk, on_entry)
+            except RunExists:
+                return await self._take_up(inputs.run_id, on_chunk, on_entry)
+
+        return await self._reported(child(), "run")
 
     # -- inside ------------------------------------------------------------------------------------------------------
 

@@ -43,7 +43,8 @@ class MixedModeRunner:
     configuration; a loop of its own may differ in everything but the journal. It is never streamed, and it may have no
     tool whose effect is anything but ``read``.
 
-    A plan that failed leads to no build; one that ended partial does so only with ``accept_partial_plan``. The task has
+    A plan that failed leads to no build. One that ended partial is built on only with ``accept_partial_plan``, and only if
+    the model said anything and nobody stopped, cancelled or rejected it. The task has
     a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
     whole task. ``on_event`` is told of the task's own entries: left out, the build's is.
     """

@@ -110,7 +110,7 @@ class MixedState:
             "verified": self.verified,
             "started_at_us": self.started_at_us,
             "duration_s": self.duration_s,
-            "steps": self.steps_taken,
+            "steps_taken": self.steps_taken,
             "model_calls": self.model_calls,
             "tool_calls": self.tool_calls,
             "usage": asdict(self.usage),

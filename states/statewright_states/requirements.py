@@ -319,7 +319,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 14, failed plan",
     ),
     "R-PLAN-3": Requirement(
-        "A plan that is not success is built on only where that is configured, and only if the model said anything.",
+        "A plan that is not success is built on only where that is configured, if the model said anything and nobody ended it.",
         "contract 14, a plan that is not success",
     ),
     "R-PLAN-4": Requirement(

@@ -81,6 +81,7 @@ def _it_may_be_commanded(
             assert command.output == plan.output
             whole = plan.status is Ending.SUCCESS
             assert whole or (facts.settings.accept_partial_plan and plan.status is Ending.PARTIAL and plan.spoke)
+            assert whole or plan.stop_reason not in (StopReason.INTERRUPTED, StopReason.CANCELLED, StopReason.APPROVAL_DENIED)
             assert facts.halt is None, f"{taken.row.id} builds after a stop"
         case StopChild() | CancelChild():
             going_on = Phase.PLAN if step.state is S.PLANNING else Phase.BUILD

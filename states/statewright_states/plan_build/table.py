@@ -3,8 +3,8 @@
 Theory of operation. A task is planned by one run, then built by another, each an ordinary run with a record, tools,
 limits and a policy of its own; this machine only says which of them is begun and what their ends mean. The plan's run
 may read and nothing else. Its plan is built on if it ended in success, or, where that is configured, partial with words
-of the model; a plan that failed leads to no build. The task ends once, as its build ended, or as its plan did when there
-is no build.
+of the model and without anybody's doing; a plan that failed leads to no build. The task ends once, as its build ended, or
+as its plan did when there is no build.
 
 A stop and a cancellation are passed on to the run that is going on, and are noted: that run ends in its own way, its end
 is counted, and no further one is begun. A resumption begins or takes up the run that was commanded, whichever its record
@@ -22,6 +22,9 @@ from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Effect, Event, Ignore, Row
 from statewright_states.table import Table
 from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+
+ENDED_BY_SOMEBODY = (StopReason.INTERRUPTED, StopReason.CANCELLED, StopReason.APPROVAL_DENIED)
+"""Why a run ends that somebody did not want to go on: what it said by then is not built on."""
 
 # -- questions -------------------------------------------------------------------------------------------------------
 
@@ -46,8 +49,8 @@ def plan(facts: PlanBuildFacts, event: PlanEnded) -> Ending:
 
 @yes_no
 def partial_plan_accepted(facts: PlanBuildFacts, event: PlanEnded) -> bool:
-    """Is a partial plan to be built on, and did the model say anything?"""
-    return facts.settings.accept_partial_plan and event.end.spoke
+    """Is a partial plan to be built on, did the model say anything, and did nobody put an end to it?"""
+    return facts.settings.accept_partial_plan and event.end.spoke and event.end.stop_reason not in ENDED_BY_SOMEBODY
 
 
 @one_of(Ending)

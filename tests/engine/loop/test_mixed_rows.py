@@ -77,7 +77,7 @@ SCENARIOS: dict[str, Scenario] = {
         ("partial", "interrupted"),
     ),
     "a stop while a plan that would do is made": (
-        [Delay(10), CUT],
+        [Delay(10), says("1. save it", "content_filter")],
         {"at": [(5, stop)], "accept_partial_plan": True},
         ("PLAN-01", "PLAN-21", "PLAN-07"),
         ("partial", "interrupted"),

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import pytest
 
+from loop_journals import FailingJournal
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
 from mixed_scenarios import TASK, Played, check_task, play, playing, stop
@@ -28,7 +30,7 @@ from statewright import (
 )
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
-from statewright_states.errors import RunExists, RunNotFound
+from statewright_states.errors import JournalUnavailable, RunExists, RunNotFound
 
 PLAN, DONE, LOOK, SAVE = says("1. save it"), says("done"), asks(call("look")), asks(call("save"))
 CUT = says("1. save", "length")
@@ -178,7 +180,7 @@ def test_steps_calls_tokens_and_cost_of_both_runs_add_up() -> None:
 def test_a_task_is_run_to_its_end_without_async_and_shown_as_json() -> None:
     runner = MixedModeRunner(AgentLoop(ScriptedProvider([PLAN, DONE])))
     shape = json.loads(json.dumps(runner.run_sync("the task").to_output_dict()))
-    assert (shape["status"], shape["final_output"], shape["steps"]) == ("success", "done", 2)
+    assert (shape["status"], shape["final_output"], shape["total_steps"]) == ("success", "done", 2)
     assert (shape["plan"]["final_output"], shape["build"]["final_output"]) == ("1. save it", "done")
 
 
@@ -213,6 +215,29 @@ def test_a_stop_at_the_very_beginning_reaches_the_plan_before_it_acts() -> None:
     played = play([LOOK], Bench().tools, at=[(0, stop)])
     assert played.ending == ("partial", "interrupted")
     assert len(played.provider.requests) <= 1
+
+
+@pytest.mark.parametrize("end", [AgentLoop.stop, AgentLoop.cancel], ids=["stopped", "cancelled"])
+def test_a_plan_that_somebody_ended_is_not_built_on_even_where_partial_plans_are(end: Callable[..., Awaitable[None]]) -> None:
+    async def end_the_plan(runner: MixedModeRunner) -> None:
+        await end(runner.plan, f"{TASK}.plan")
+
+    script: list[Item] = [asks(call("look", seconds=10), text="First I look.")]
+    played = play(script, Bench().tools, accept_partial_plan=True, at=[(5, end_the_plan)])
+    assert played.state.path == ("PLAN-01", "PLAN-04")
+    assert played.ending[0] == "partial"
+
+
+def test_the_caller_is_told_of_an_error_on_its_way_out_of_a_run() -> None:
+    told: list[tuple[str, str]] = []
+
+    async def scene() -> None:
+        journal = FailingJournal(MemoryJournal(clock=VirtualClock()), fails_at=2)
+        await playing([PLAN], journal=journal, on_error=lambda error, where: told.append((type(error).__name__, where)))
+
+    with pytest.raises(JournalUnavailable, match="the disk is full"):
+        run_virtual(scene())
+    assert told == [("JournalUnavailable", "run")]
 
 
 def test_each_runs_deadline_is_its_own() -> None:
