@@ -48,7 +48,10 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one model call as the provider counted them (0 where it does not say)."""
+    """Tokens of one model call as the provider counted them (0 where it does not say).
+
+    ``input_tokens`` include those that were cached, ``output_tokens`` those of reasoning.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
