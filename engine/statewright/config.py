@@ -197,6 +197,7 @@ class AgentConfig(_Configuration):
     max_parallel_tools: Positive = 4
     max_tool_result_chars: Count = 16_000
     max_identical_calls: Count = 3
+    """Runs of the same calls in a row; then they get their earlier results with a note, then the run ends; 0 is off."""
     step_timeout_s: Seconds = 0.0
     """Time for one model call with its retries; 0 is off."""
     run_timeout_s: Seconds = 600.0

@@ -50,7 +50,8 @@ class ToolCall:
 class Usage:
     """Tokens of one model call as the provider counted them (0 where it does not say).
 
-    ``input_tokens`` is the whole prompt; those of it that came from a cache are counted in both fields.
+    ``input_tokens`` is the whole prompt; those of it that came from a cache are counted in both fields. ``output_tokens``
+    include those of reasoning.
     """
 
     input_tokens: int = 0

@@ -65,7 +65,7 @@ def calls(names: Sequence[str]) -> st.SearchStrategy[ToolCall]:
     return st.builds(made, st.sampled_from(names), QUARTERS, sound, st.integers(0, 3))
 
 
-TEXTS = st.sampled_from(["some text", "some text", "more", "NO_REPLY", "", None, "  ", "NO_REPLY", "w\u00f6rter \U0001f600 " * 40])
+TEXTS = st.sampled_from(["some text", "some text", "more", "", None, "  ", "NO_REPLY", "w\u00f6rter \U0001f600 " * 40])
 USAGES = st.sampled_from([None, None, None, Usage(input_tokens=50), Usage(5000, 100), Usage(70, 30, 60, 10)])
 DELAYS: st.SearchStrategy[Item] = QUARTERS.map(Delay)
 

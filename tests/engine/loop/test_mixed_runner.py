@@ -180,7 +180,7 @@ def test_steps_calls_tokens_and_cost_of_both_runs_add_up() -> None:
 def test_a_task_is_run_to_its_end_without_async_and_shown_as_json() -> None:
     runner = MixedModeRunner(AgentLoop(ScriptedProvider([PLAN, DONE])))
     shape = json.loads(json.dumps(runner.run_sync("the task").to_output_dict()))
-    assert (shape["status"], shape["final_output"], shape["total_steps"]) == ("success", "done", 2)
+    assert (shape["status"], shape["final_output"], shape["steps_taken"]) == ("success", "done", 2)
     assert (shape["plan"]["final_output"], shape["build"]["final_output"]) == ("1. save it", "done")
 
 
