@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any, cast
+from typing import Any
 
 from statewright.course import AnyCourse, Applied, Course
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
@@ -72,14 +72,14 @@ def viewed(event: Event) -> Event:
     return replace(event, **changed) if changed else event
 
 
-def _shown(value: object) -> object:
-    if isinstance(value, str) and len(value) > SHORT_CHARS:
-        return event_view(value)
-    if isinstance(value, tuple):
-        texts = cast("tuple[object, ...]", value)
-        if any(isinstance(text, str) and len(text) > SHORT_CHARS for text in texts):
-            return tuple(_shown(text) for text in texts)
-    return value
+def _shown(value: Any) -> Any:
+    match value:
+        case str() if len(value) > SHORT_CHARS:
+            return event_view(value)
+        case (str(), *_) if any(len(str(text)) > SHORT_CHARS for text in value):
+            return tuple(_shown(text) for text in value)
+        case _:
+            return value
 
 
 EventCallback = Callable[[str, dict[str, Any]], Awaitable[None] | None]

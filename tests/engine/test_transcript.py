@@ -16,7 +16,7 @@ from statewright_states.messages import Message
 SUMMARY = Message("assistant", "what was done")
 TRANSCRIPTS = transcripts()
 KEEP = st.integers(1, 5)
-SOME = settings(max_examples=80, deadline=None)
+SOME = settings(max_examples=60, deadline=None)
 
 
 def held(transcript: Transcript) -> list[Message]:

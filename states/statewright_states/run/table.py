@@ -7,6 +7,9 @@ that means. For every (state, event) the answers to the questions asked decide w
 import unless exactly one does for every combination. What is not declared here is refused, and the refusal is recorded.
 Nothing outside this file changes a run's status.
 
+Messages that are too many or too long are compacted: it is planned what can be done, then summarised where something can be,
+and as a last resort the oldest exchanges are dropped; what fits into no window then ends the run. Each is a row.
+
 Reading aid. A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the
 run deadline end at once. ``SAME`` keeps the state. An answer that no row of a cell asks about does not matter there.
 """

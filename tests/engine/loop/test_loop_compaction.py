@@ -143,7 +143,7 @@ REPLIES = st.lists(
 GOING_ON = st.sampled_from([*looks(2), says("half", "length"), OVERFLOW, OVERFLOW])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(MESSAGES, st.lists(GOING_ON, max_size=5), REPLIES, st.sampled_from([0, 60, 200, 400]), st.integers(1, 3), st.booleans())
 def test_whatever_history_arrives_every_request_can_be_sent_and_fits(
     history: list[dict[str, Any]], script: list[Any], summaries: list[Any], tokens: int, keep: int, built: bool
@@ -265,7 +265,7 @@ def test_a_summary_is_bounded_itself() -> None:
 def test_the_request_for_a_summary_fits_into_the_window(tokens: int, text: str) -> None:
     conversation = Conversation()
     conversation.begin([Message("user", "the task")], 0)
-    for number in range(400):
+    for number in range(200):
         conversation.say(Message("assistant", f"{number} {text}"))
     config = window(tokens)
     request = ContextManager(config).summary_request(conversation)

@@ -173,7 +173,7 @@ def test_a_replay_needs_no_estimator() -> None:
     assert conversation.estimate_tokens() > 4500 // 2, "what is known is known, whoever estimates on"
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(dies_at=st.integers(1, 14), when=st.sampled_from(["before", "after"]), tokens=st.sampled_from([0, 1, 300, 1000]))
 def test_a_run_that_dies_is_taken_up_with_the_estimator(dies_at: int, when: Any, tokens: int) -> None:
     async def scene() -> None:
