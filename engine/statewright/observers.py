@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
 from statewright.course import AnyCourse, Applied, Course
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
