@@ -10,7 +10,7 @@ from contract_runs import both, run
 from loop_model_server import Reply, failure
 from loop_scenarios import asks, call, judges, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError, EvaluationConfig, EvaluationMode, OnLimit
+from statewright import AgentConfig, ConfigurationError, ContextConfig, EvaluationConfig, EvaluationMode, OnLimit
 
 CLOSE = AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE)
 
@@ -28,7 +28,7 @@ def test_steps_are_numbered_from_one_and_each_is_one_request(stream: bool) -> No
 
 
 def test_a_run_may_take_forty_steps_unless_told_otherwise() -> None:
-    outcome = run(looks(40), Bench().tools, AgentConfig(context={"summarize_after_steps": 0}))
+    outcome = run(looks(40), Bench().tools, AgentConfig(context=ContextConfig(summarize_after_steps=0)))
     assert (outcome.how, outcome.asked, len(outcome.state.steps)) == (("partial", "max_steps"), 40, 40)
 
 
@@ -85,7 +85,7 @@ def test_asking_again_for_cut_off_calls_is_a_step() -> None:
 
 
 def test_a_summary_is_no_step() -> None:
-    config = AgentConfig(max_steps=4, context={"summarize_after_steps": 2, "keep_recent_steps": 1})
+    config = AgentConfig(max_steps=4, context=ContextConfig(summarize_after_steps=2, keep_recent_steps=1))
     outcome = run([*looks(3), says("the summary"), says("done")], Bench().tools, config)
     assert (outcome.how, [step.number for step in outcome.state.steps], outcome.asked) == (
         ("success", "completed"),

@@ -82,11 +82,10 @@ def test_the_argument_text_goes_back_exactly_as_the_model_wrote_it(arguments: st
     assert (sent["function"]["arguments"], outcome.tool_texts) == (arguments, ["look x"])
 
 
-@both
 @pytest.mark.parametrize("identity", ["call_abc123", "toolu_01", "0", "ä b", "c" * 200], ids=lambda text: text[:12])
-def test_the_id_of_a_call_goes_back_exactly_as_it_came(identity: str, stream: bool) -> None:
+def test_the_id_of_a_call_goes_back_exactly_as_it_came(identity: str) -> None:
     reply = completion(None, ToolCall(identity, "look", "{}"))
-    outcome = run([reply, says("done")], Bench().tools, stream=stream)
+    outcome = run([reply, says("done")], Bench().tools)
     assert outcome.messages_of(1)[-1]["tool_call_id"] == identity
 
 

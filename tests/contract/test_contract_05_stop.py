@@ -11,13 +11,13 @@ from contract_runs import both, on_the_wire, run
 from loop_model_server import Late, Reply, failure, streamed
 from loop_scenarios import Person, asks, call, cancel, judges, says, stop
 from loop_tools import Bench
-from statewright import AgentConfig, EvaluationConfig, EvaluationMode, GracefulShutdown, OnLimit, RetryConfig
+from statewright import AgentConfig, ContextConfig, EvaluationConfig, EvaluationMode, GracefulShutdown, OnLimit, RetryConfig
 from statewright.testing.virtual_time import run_virtual
 from statewright_states.errors import RunNotFound
 
 FULL = AgentConfig(evaluation=EvaluationConfig(mode=EvaluationMode.FULL))
 CLOSE = AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE)
-SUMMARY = AgentConfig(context={"summarize_after_steps": 1, "keep_recent_steps": 1})
+SUMMARY = AgentConfig(context=ContextConfig(summarize_after_steps=1, keep_recent_steps=1))
 PATIENT = AgentConfig(retry=RetryConfig(waits_s=(100,), max_wait_s=100))
 STOPPED = ("partial", "interrupted")
 

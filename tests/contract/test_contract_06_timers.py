@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
 from contract_runs import both, on_the_wire, run
 from loop_model_server import Late, Reply, failure, streamed
-from loop_scenarios import Person, asks, call, judges, says
+from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig, EvaluationConfig, EvaluationMode, OnLimit, RetryConfig, tool
+from statewright import AgentConfig, ContextConfig, EvaluationConfig, EvaluationMode, OnLimit, RetryConfig, tool
 from statewright.testing.virtual_time import run_virtual
 
 TIMEOUT = ("partial", "run_timeout")
@@ -22,7 +23,7 @@ PATIENT = RetryConfig(waits_s=(1000,), max_wait_s=1000)
 BASIC = EvaluationConfig(mode=EvaluationMode.BASIC)
 
 
-def minute(**settings: object) -> AgentConfig:
+def minute(**settings: Any) -> AgentConfig:
     """A run that may take a minute, with no other timer."""
     return AgentConfig(run_timeout_s=60, tool_timeout_s=0, idle_stream_timeout_s=9999, **settings)
 
@@ -38,11 +39,11 @@ def minute(**settings: object) -> AgentConfig:
         ([failure(503)], minute(retry=PATIENT), []),
         ([asks(call("save", seconds=999), call("peer"))], minute(), ["cancelled", "cancelled"]),
         ([asks(call("pay"), call("look"))], minute(), ["cancelled", "cancelled"]),
-        ([asks(call("look"))] + ["hang"], minute(max_steps=1, on_limit=OnLimit.CLOSE), ["returned"]),
+        ([asks(call("look")), "hang"], minute(max_steps=1, on_limit=OnLimit.CLOSE), ["returned"]),
         ([says("done"), "hang"], minute(evaluation=BASIC), []),
         (
             [asks(call("look", at="a")), asks(call("look", at="b")), "hang"],
-            minute(context={"summarize_after_steps": 1, "keep_recent_steps": 1}),
+            minute(context=ContextConfig(summarize_after_steps=1, keep_recent_steps=1)),
             ["returned", "returned"],
         ),
     ],
@@ -72,7 +73,7 @@ def test_without_a_run_deadline_a_run_takes_its_time() -> None:
     ],
     ids=["step", "tool"],
 )
-def test_the_run_deadline_wins_over_an_inner_one_at_the_same_moment(inner: dict[str, float], script: list[Reply]) -> None:
+def test_the_run_deadline_wins_over_an_inner_one_at_the_same_moment(inner: dict[str, Any], script: list[Reply]) -> None:
     outcome = run(script, Bench().tools, AgentConfig(run_timeout_s=30, **inner))
     assert (outcome.how, outcome.ended_at_s) == (TIMEOUT, 30)
 
@@ -157,7 +158,9 @@ def test_a_stream_that_stalls_in_the_middle_fails_its_attempt() -> None:
 
 
 def test_a_slow_stream_is_not_idle_as_long_as_something_comes() -> None:
-    outcome = run([streamed("a", 40, "b", 40, b": ping\n\n", 40, "c")], config=AgentConfig(idle_stream_timeout_s=50), stream=True)
+    outcome = run(
+        [streamed("a", 40, "b", 40, b": ping\n\n", 40, "c")], config=AgentConfig(idle_stream_timeout_s=50), stream=True
+    )
     assert (outcome.how, outcome.output, outcome.ended_at_s) == (DONE, "abc", 120)
 
 
@@ -239,4 +242,3 @@ def test_threads_of_abandoned_tools_leave_room_for_others() -> None:
 def test_a_tool_that_refuses_to_be_cancelled_is_late_and_not_waited_for() -> None:
     outcome = run([asks(call("cling", seconds=3)), Late(5, says("done"))], Bench().tools)
     assert (outcome.how, outcome.outcomes, outcome.ended_at_s) == (DONE, ["timed_out"], 35)
-

@@ -92,7 +92,6 @@ def test_one_failure_does_not_disturb_the_other_calls() -> None:
 # -- arguments -------------------------------------------------------------------------------------------------------
 
 
-@both
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -116,9 +115,9 @@ def test_one_failure_does_not_disturb_the_other_calls() -> None:
     ],
     ids=lambda text: text[:20],
 )
-def test_arguments_that_are_not_what_the_tool_takes_are_never_mended(arguments: str, stream: bool) -> None:
+def test_arguments_that_are_not_what_the_tool_takes_are_never_mended(arguments: str) -> None:
     bench = Bench()
-    outcome = run([asks(call("look", arguments)), says("done")], bench.tools, stream=stream)
+    outcome = run([asks(call("look", arguments)), says("done")], bench.tools)
     assert (outcome.how, outcome.outcomes, bench.log) == (DONE, ["failed"], [])
     assert outcome.tool_texts[0].startswith("Error: ")
 
@@ -169,10 +168,13 @@ def test_a_no_is_a_result_with_its_reason() -> None:
     ids=repr,
 )
 def test_what_is_not_a_clear_yes_is_a_no(decision: object) -> None:
-    async def later(*_: object) -> object:
-        return decision
-
     assert checked(lambda *_: decision) == ("denied", 0)
+
+
+def test_a_check_that_promises_an_answer_and_gives_none_says_no() -> None:
+    async def later(*_: object) -> None:
+        await asyncio.sleep(1)
+
     assert checked(later) == ("denied", 0)
 
 

@@ -14,7 +14,7 @@ from statewright import AgentConfig, ConfigurationError, ConfirmMode, ToolCall, 
 
 
 def looks(number: int, name: str = "look") -> tuple[ToolCall, ...]:
-    return tuple(call(name, **{"at": str(at), "seconds": 10}) for at in range(number))
+    return tuple(call(name, at=str(at), seconds=10) for at in range(number))
 
 
 def most_at_once(calls: tuple[ToolCall, ...], config: AgentConfig | None = None, **options: object) -> tuple[int, float]:

@@ -157,7 +157,9 @@ def test_a_decision_is_on_record_with_who_what_it_means_and_about_what() -> None
 
 def test_the_digest_names_the_tool_and_the_arguments() -> None:
     digests = [
-        run([asks(call(name, arguments))], Bench().tools, AgentConfig(confirm_mode=ConfirmMode.CONFIRM_ALL)).state.pending[0].digest
+        run([asks(call(name, arguments))], Bench().tools, AgentConfig(confirm_mode=ConfirmMode.CONFIRM_ALL))
+        .state.pending[0]
+        .digest
         for name, arguments in (("pay", "{}"), ("post", "{}"), ("pay", '{"what":"x"}'), ("pay", "{ }"), ("pay", "{}"))
     ]
     assert (len(set(digests)), digests[0]) == (4, digests[4])
@@ -216,7 +218,9 @@ def test_an_approval_counts_once_and_not_for_the_same_call_later() -> None:
 
 def test_no_sensitive_tool_starts_before_its_approval_is_on_record() -> None:
     async def case() -> None:
-        async with on_the_wire([asks(call("pay"), call("pay", what="b")), says("done")], Bench().tools, approver=Person()) as wire:
+        async with on_the_wire(
+            [asks(call("pay"), call("pay", what="b")), says("done")], Bench().tools, approver=Person()
+        ) as wire:
             outcome = await wire.run()
             events = [shape for shape in await shapes_of(outcome.journal, RUN_ID) if shape.get("machine") == "tool"]
             for tool in {shape["instance"] for shape in events}:

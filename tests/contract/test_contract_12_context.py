@@ -23,8 +23,8 @@ def context(**settings: Any) -> AgentConfig:
     return AgentConfig(system_prompt=SYSTEM, context=ContextConfig(**settings))
 
 
-def looks(number: int, **usage: int) -> list[Reply]:
-    return [asks(call("look", at=f"place {at}"), **usage) for at in range(number)]
+def looks(number: int) -> list[Reply]:
+    return [asks(call("look", at=f"place {at}")) for at in range(number)]
 
 
 def exchanges_in(outcome: WireOutcome, request: int) -> int:
@@ -92,7 +92,7 @@ def test_a_conversation_may_be_summarised_again_and_again() -> None:
     outcome = run(script, Bench().tools, config)
     assert outcome.how == DONE
     assert "first" in outcome.messages_of(6)[-1]["content"]
-    assert [message["content"] for message in outcome.messages_of(7, "assistant")][0].endswith("second")
+    assert next(message["content"] for message in outcome.messages_of(7, "assistant")).endswith("second")
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,9 @@ def test_the_reserve_is_kept_free_for_the_reply(reserve: int, summaries: int) ->
 
 
 def test_a_longer_reply_needs_a_larger_reserve() -> None:
-    config = AgentConfig(max_output_tokens=500, context=ContextConfig(max_context_tokens=1500, keep_recent_steps=1, reserve_tokens=0))
+    config = AgentConfig(
+        max_output_tokens=500, context=ContextConfig(max_context_tokens=1500, keep_recent_steps=1, reserve_tokens=0)
+    )
     script = [asks(call("count", n=1800)), asks(call("count", n=2200)), says("x"), says("done")]
     assert run(script, Bench().tools, config).asked == 4
 
@@ -183,7 +185,6 @@ def test_what_is_too_long_with_the_last_exchange_alone_ends_the_run() -> None:
 # -- the service says that it is too long ----------------------------------------------------------------------------
 
 
-@both
 @pytest.mark.parametrize(
     "reply",
     [
@@ -197,9 +198,9 @@ def test_what_is_too_long_with_the_last_exchange_alone_ends_the_run() -> None:
     ],
     ids=["OpenAI", "413", "llama.cpp", "vLLM", "older vLLM", "LiteLLM", "FastAPI"],
 )
-def test_an_overflow_is_cured_by_one_compaction_and_the_same_step_asked_again(reply: bytes, stream: bool) -> None:
+def test_an_overflow_is_cured_by_one_compaction_and_the_same_step_asked_again(reply: bytes) -> None:
     script = [*looks(2), reply, says("so far"), says("done")]
-    outcome = run(script, Bench().tools, context(keep_recent_steps=1), stream=stream)
+    outcome = run(script, Bench().tools, context(keep_recent_steps=1))
     assert (outcome.how, [step.number for step in outcome.state.steps]) == (DONE, [1, 2, 3])
     assert [exchanges_in(outcome, request) for request in (2, 4)] == [2, 1]
 

@@ -1,4 +1,4 @@
-"""Point 13: a final answer is judged where that is wanted; the judge fails closed, and one that is not there decides nothing."""
+"""Point 13: a final answer is judged where that is wanted; the judge fails closed, an absent one decides nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from contract_runs import WireOutcome, both, run
+from contract_runs import both, run
 from loop_model_server import Reply, failure, response
 from loop_scenarios import asks, call, judges, says
 from loop_tools import Bench
@@ -175,7 +175,13 @@ def test_calls_in_the_place_of_a_verdict_do_not_pass_and_are_not_run() -> None:
 @pytest.mark.parametrize("mode", ["basic", "full"])
 @pytest.mark.parametrize(
     "silence",
-    [[failure(401)], [failure(400)], [failure(500)] * 4, [response(b"<html>")] * 4, [failure(400, code="context_length_exceeded")]],
+    [
+        [failure(401)],
+        [failure(400)],
+        [failure(500)] * 4,
+        [response(b"<html>")] * 4,
+        [failure(400, code="context_length_exceeded")],
+    ],
     ids=["no key", "bad request", "ill", "nonsense", "too long"],
 )
 def test_a_judge_that_cannot_be_asked_leaves_the_status_and_verifies_nothing(silence: list[Reply], mode: str) -> None:

@@ -12,6 +12,7 @@ from loop_model_server import Answer, Reply, completion, delta, failure, respons
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, ConfigurationError, ContextConfig, ToolCall
+from statewright.config import load_config
 from statewright.testing.virtual_time import run_virtual
 from statewright_states.errors import HistoryError
 
@@ -95,34 +96,33 @@ def test_usage_that_is_missing_or_nonsense_counts_nothing_and_fails_nothing(usag
 
 
 TEXTS = pytest.mark.parametrize(
-    "text", ["a\x00b", "a\ud800b", "\ud83d", "\udc00\ud800", "\N{GRINNING FACE}", "\u2028\u2029", "\x1b[31m", "\ufffe"], ids=ascii
+    "text",
+    ["a\x00b", "a\ud800b", "\ud83d", "\udc00\ud800", "\N{GRINNING FACE}", "\u2028\u2029", "\x1b[31m", "\ufffe"],
+    ids=ascii,
 )
 
 
-@both
 @TEXTS
-def test_any_text_of_a_model_can_be_recorded_and_sent_again(text: str, stream: bool) -> None:
-    outcome = run([asks(call("look"), text=text), says(f"{text} x", "length"), says("done")], Bench().tools, stream=stream)
+def test_any_text_of_a_model_can_be_recorded_and_sent_again(text: str) -> None:
+    outcome = run([asks(call("look"), text=text), says(f"{text} x", "length"), says("done")], Bench().tools)
     assert (outcome.how, outcome.output) == (DONE, f"{text} xdone")
     assert outcome.messages_of(2)[1]["content"] == text
     json.dumps(outcome.state.to_output_dict())
 
 
-@both
 @TEXTS
-def test_any_text_in_arguments_is_a_result_or_an_error_and_never_the_end(text: str, stream: bool) -> None:
+def test_any_text_in_arguments_is_a_result_or_an_error_and_never_the_end(text: str) -> None:
     arguments = json.dumps({"at": text}), '{"at": "' + text + '"}'
     script = [asks(*[call("look", argument) for argument in arguments]), says("done")]
-    outcome = run(script, Bench().tools, stream=stream)
+    outcome = run(script, Bench().tools)
     assert outcome.how == DONE
     assert set(outcome.outcomes) <= {"returned", "failed"}
 
 
-@both
 @pytest.mark.parametrize("name", ["", " ", "look\x00", "lo\ud800ok", "x" * 1000, "../look", "look\nlook"], ids=ascii)
-def test_any_name_of_a_tool_that_is_none_is_an_unknown_tool(name: str, stream: bool) -> None:
+def test_any_name_of_a_tool_that_is_none_is_an_unknown_tool(name: str) -> None:
     bench = Bench()
-    outcome = run([completion(None, ToolCall("a", name, "{}")), says("done")], bench.tools, stream=stream)
+    outcome = run([completion(None, ToolCall("a", name, "{}")), says("done")], bench.tools)
     assert (outcome.how, outcome.outcomes, bench.log) == (DONE, ["failed"], [])
 
 
@@ -185,9 +185,24 @@ WORDS = delta(content="dö"), delta(content="ne"), delta("stop")
         Answer((HEAD, events(delta(role="assistant", content=None), *WORDS, {"choices": [], "usage": None})), "close"),
         Answer((HEAD, events({"choices": [], "prompt_filter_results": []}, *WORDS)), "close"),
         Answer((HEAD, events(*WORDS, end=b"data: [DONE]\n\ndata: {broken\n\ndata: [DONE]\n\n")), "close"),
-        streamed(delta(content="d"), 1.0, delta(content="ö"), b"\n\n", 1.0, b": ping\n\n", delta(content="ne", tool_calls=None)),
+        streamed(
+            delta(content="d"), 1.0, delta(content="ö"), b"\n\n", 1.0, b": ping\n\n", delta(content="ne", tool_calls=None)
+        ),
     ],
-    ids=["as it is", "bytes", "CRLF", "CR", "comments", "mark", "no last line", "no marker", "nulls", "no choices", "more", "slow"],
+    ids=[
+        "as it is",
+        "bytes",
+        "CRLF",
+        "CR",
+        "comments",
+        "mark",
+        "no last line",
+        "no marker",
+        "nulls",
+        "no choices",
+        "more",
+        "slow",
+    ],
 )
 def test_a_stream_that_is_odd_and_whole_is_understood(answer: Answer) -> None:
     outcome = run([answer], stream=True)
@@ -225,7 +240,9 @@ def test_a_redirect_is_not_followed_and_the_key_goes_nowhere_else(status: int) -
     run_virtual(case())
 
 
-@pytest.mark.parametrize("error", [b"", b"\x00\xff\xfe", b"<html>" + b"x" * 500_000, b"null", b"[]", b'"no"', b"{" * 9999], ids=len)
+@pytest.mark.parametrize(
+    "error", [b"", b"\x00\xff\xfe", b"<html>" + b"x" * 500_000, b"null", b"[]", b'"no"', b"{" * 9999], ids=len
+)
 def test_an_error_that_cannot_be_read_is_still_that_error(error: bytes) -> None:
     outcome = run([response(error, status=400, content_type="text/html")])
     assert (outcome.how, outcome.asked) == (("failed", "llm_error"), 1)
@@ -271,4 +288,4 @@ def test_a_history_that_is_none_is_refused_before_the_run(history: list[dict[str
 @pytest.mark.parametrize("name", ["max_step", "tools", "retries", "model"])
 def test_a_setting_that_does_not_exist_is_rejected_by_its_name(name: str) -> None:
     with pytest.raises(ConfigurationError, match=name):
-        AgentConfig(**{name: 1})
+        load_config({name: 1})

@@ -1,4 +1,4 @@
-"""What the reference documents promise where the points of the contract are silent: callbacks, streaming, statuses, outcomes."""
+"""What the reference documents promise where the contract is silent: callbacks, streaming, statuses, outcomes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ FULL = AgentConfig(evaluation=EvaluationConfig(mode=EvaluationMode.FULL, max_ret
 # -- the statuses ----------------------------------------------------------------------------------------------------
 
 
-@both
 @pytest.mark.parametrize(
     ("script", "config", "at", "status"),
     [
@@ -54,9 +53,9 @@ FULL = AgentConfig(evaluation=EvaluationConfig(mode=EvaluationMode.FULL, max_ret
     ],
 )
 def test_each_status_is_reached_as_the_core_loop_draws_it(
-    script: Sequence[Reply], config: AgentConfig, at: Sequence[tuple[float, Happening]], status: str, stream: bool
+    script: Sequence[Reply], config: AgentConfig, at: Sequence[tuple[float, Happening]], status: str
 ) -> None:
-    outcome = run(script, Bench().tools, config, at=at, stream=stream)
+    outcome = run(script, Bench().tools, config, at=at)
     assert outcome.status == status
     assert outcome.output
 
@@ -216,7 +215,11 @@ def test_every_run_is_told_from_its_admission_to_its_end(script: Sequence[Reply]
 
 def test_what_a_tool_does_is_told_while_it_happens() -> None:
     outcome = run([asks(call("look", seconds=5)), says("done")], Bench().tools)
-    told = [(kind, payload["at_us"] - EPOCH_US) for kind, payload in outcome.told if kind in ("tool.ToolAssessed", "tool.ToolReturned")]
+    told = [
+        (kind, payload["at_us"] - EPOCH_US)
+        for kind, payload in outcome.told
+        if kind in ("tool.ToolAssessed", "tool.ToolReturned")
+    ]
     assert told == [("tool.ToolAssessed", 0), ("tool.ToolReturned", 5_000_000)]
 
 

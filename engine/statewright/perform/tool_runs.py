@@ -125,7 +125,9 @@ class ToolRuns:
         if not decision.approve:
             texts = self._course.inputs.config.prompts
             rejected = prompts.rejected(texts, request.call_id, decision.actor, decision.comment)
-            message = self._course.payloads.put_message(prompts.tool_message(request.call_id, self._bounded(rejected.content or "")))
+            message = self._course.payloads.put_message(
+                prompts.tool_message(request.call_id, self._bounded(rejected.content or ""))
+            )
         return ApprovalGiven(
             decision.approve, decision.actor, decision.meaning, decision.comment, digest, decision.ends_run, message
         )

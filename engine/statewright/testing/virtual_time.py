@@ -30,12 +30,13 @@ from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import thread as executor_threads
 from contextvars import Context
 from itertools import count
-from typing import Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from statewright.tools import threads as tool_threads
 from statewright_states.ports import Timer
 
 T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 Ready = list[tuple[selectors.SelectorKey, int]]
 
 GRACE_S = 0.02
@@ -154,7 +155,7 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         super().__init__(self._jumping)
 
     def call_at(
-        self, when: float, callback: Callable[..., object], *args: Any, context: Context | None = None
+        self, when: float, callback: Callable[[Unpack[Ts]], object], *args: *Ts, context: Context | None = None
     ) -> asyncio.TimerHandle:
         """Call ``callback`` at a virtual time."""
         return super().call_at(_Moment(when, next(self._places)), callback, *args, context=context)

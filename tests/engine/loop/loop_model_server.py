@@ -184,7 +184,9 @@ def _answer(item: Reply, *, stream: bool) -> Answer:
         case "hang" | "drop":
             return INSTEAD[item]
         case LLMResponse():
-            return Answer((_reply(completion(item.content, *item.tool_calls, finish=item.finish_reason), _usage(item), stream),))
+            return Answer(
+                (_reply(completion(item.content, *item.tool_calls, finish=item.finish_reason), _usage(item), stream),)
+            )
         case _:
             return Answer((_reply(item, None, stream),))
 
