@@ -29,6 +29,10 @@ from statewright_states.ports import Journal
 KEY = "sk-contract-5e1f0c7a9b3d"
 """The key that no record, output or message may hold."""
 
+GRACE_S = 0.005
+"""The server shares the loop of the run: what it has sent is in the kernel before anything else happens, so a short real
+wait before the time jumps is enough (``test_what_is_sent_within_one_loop_is_never_overtaken``)."""
+
 both = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 """What holds for an unstreamed run as for a streamed one."""
 
@@ -166,7 +170,7 @@ def run(script: Sequence[Any], tools: Iterable[Any] = (), config: AgentConfig | 
         async with on_the_wire(script, tools, config, **options) as wire:
             return await wire.run(**mine)
 
-    return run_virtual(case())
+    return run_virtual(case(), grace_s=GRACE_S)
 
 
 async def _happen(after_s: float, what: Happening, loop: AgentLoop) -> None:

@@ -74,7 +74,7 @@ def test_braces_in_a_prompt_are_only_text(text: str) -> None:
 
 def test_a_prompt_that_does_not_exist_is_rejected_by_its_name() -> None:
     with pytest.raises(ConfigurationError, match="greeting"):
-        PromptConfig(greeting="hello")  # type: ignore[call-arg]
+        PromptConfig(greeting="hello")  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
 
 
 def test_the_system_prompt_is_the_callers_alone() -> None:

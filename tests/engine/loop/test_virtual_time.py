@@ -132,6 +132,35 @@ def test_a_socket_is_not_overtaken_by_a_timer() -> None:
     assert run_virtual(ask()) == "hi"
 
 
+@pytest.mark.parametrize(("rounds", "size"), [(300, 10), (100, 10_000), (10, 3_000_000)])
+def test_what_is_sent_within_one_loop_is_never_overtaken(rounds: int, size: int) -> None:
+    """A timer that is all but due stands by while bytes go there and back, also more of them than the kernel holds."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.read(1):
+            writer.write(b"x" * size)
+            await writer.drain()
+        writer.close()
+
+    async def ask() -> list[float]:
+        loop = asyncio.get_running_loop()
+        server = await asyncio.start_server(answer, "127.0.0.1", 0)
+        reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+        times: list[float] = []
+        for _ in range(rounds):
+            timer = loop.call_later(0.001, int)
+            writer.write(b"?")
+            await reader.readexactly(size)
+            times.append(loop.time())
+            timer.cancel()
+        writer.close()
+        server.close()
+        await asyncio.sleep(1)
+        return times
+
+    assert set(run_virtual(ask(), grace_s=0.005)) == {0}
+
+
 def test_the_timeouts_of_httpx_pass_in_virtual_time() -> None:
     async def never(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
