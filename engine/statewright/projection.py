@@ -140,7 +140,9 @@ class Projection:
         """The answer; where the model said nothing, a notice that says why. Silence is empty."""
         if facts.stop_reason is None or facts.silent:
             return ""
-        notice, budget = NOTICES.get(facts.stop_reason, ""), facts.budget.value if facts.budget else ""
+        said_nothing = facts.stop_reason is StopReason.BLOCKED and self.error is None  # a refusal without words
+        notice = "" if said_nothing else NOTICES.get(facts.stop_reason, "")
+        budget = facts.budget.value if facts.budget else ""
         error = self.error or "no reason was given"
         return conversation.output or notice.format(steps=facts.step, error=error, budget=budget)
 

@@ -14,9 +14,11 @@ from typing import Any, Literal
 from hypothesis import strategies as st
 
 from loop_configurations import CONFIGS
+from loop_guards import HOOKS
 from loop_people import APPROVERS, BUILDERS, POLICIES, WATCHERS, Approvers, Builders, Policies, Watchers
 from loop_scenarios import Happening, asks, call, cancel, judges, says, stop
 from statewright import AgentConfig, LLMResponse, ToolCall
+from statewright.hooks import Hook
 from statewright_providers.scripted import Delay, Item
 from statewright_states import errors
 from statewright_states.messages import Usage
@@ -164,9 +166,6 @@ HAPPENINGS: st.SearchStrategy[list[tuple[float, Happening]]] = st.lists(
 )
 DEATHS = st.lists(st.tuples(st.integers(1, 14), st.sampled_from(["before", "after"])), min_size=1, max_size=3)
 
-HOOKS: st.SearchStrategy[tuple[Any, ...]] = st.just(())
-"""Hooks of the loop. A strategy for them stands here, and nothing else has to change."""
-
 
 @dataclass
 class Case:
@@ -186,7 +185,7 @@ class Case:
     approve: bool = True
     stream: bool = False
     session: str | None = None
-    hooks: tuple[Any, ...] = ()
+    hooks: tuple[Hook, ...] = ()
 
 
 def cases(

@@ -10,11 +10,13 @@ from pydantic import BaseModel
 
 from statewright import (
     AgentConfig,
+    ApprovalConfig,
     BudgetConfig,
     ConfirmMode,
     ContextConfig,
     EvaluationConfig,
     EvaluationMode,
+    ModelPrice,
     OnLimit,
     RetryConfig,
 )
@@ -54,7 +56,15 @@ DRAWN: dict[type[BaseModel], dict[str, st.SearchStrategy[Any]]] = {
         "max_model_calls": mostly(None, 6, 4, 3, 2, 1, 0),
         "max_tool_calls": mostly(None, 4, 1, 0),
         "max_total_tokens": mostly(None, 5000, 100, 0, times=12),
-        "max_cost_usd": mostly(None, 1.0, 0, times=12),
+        "max_cost_usd": mostly(None, 1.0, 0.01, 0, times=12),
+        "prices": st.just({model: ModelPrice(input_usd=2, output_usd=10) for model in ("scripted:list", *SPARE_MODELS)}),
+    },
+    ApprovalConfig: {
+        "required": mostly(1, 2, times=3),
+        "approvers": st.sampled_from([None, None, ("ada", "grace", "joan", "linus")]),
+        "four_eyes": st.booleans(),
+        "review_required": mostly(False, True, times=3),
+        "without_a_person": st.sampled_from(["wait", "wait", "deny"]),
     },
     PromptConfig: {
         "skipped": mostly(PromptConfig().skipped, "{reason} {nonsense} {"),
@@ -69,6 +79,7 @@ DRAWN: dict[type[BaseModel], dict[str, st.SearchStrategy[Any]]] = {
         "max_continuations": st.sampled_from([2, 2, 1, 0]),
         "allowed_tools": st.sampled_from([*[None] * 8, ("look", "save", "pay"), ("post",), ()]),
         "confirm_mode": st.sampled_from(ConfirmMode),
+        "dry_run": mostly(False, True, times=12),
         "parallel_tools": st.booleans(),
         "max_parallel_tools": st.integers(1, 4),
         "max_identical_calls": mostly(0, 3, 2, 1, times=4),
@@ -95,6 +106,7 @@ DRAWN[AgentConfig] |= {
     "context": drawn(ContextConfig),
     "evaluation": drawn(EvaluationConfig),
     "budget": drawn(BudgetConfig),
+    "approval": drawn(ApprovalConfig),
     "prompts": drawn(PromptConfig),
 }
 CONFIGS: st.SearchStrategy[AgentConfig] = drawn(AgentConfig)

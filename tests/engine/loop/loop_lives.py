@@ -25,7 +25,7 @@ from statewright.context import SUMMARY_SYSTEM
 from statewright.evaluate import JUDGE_SYSTEM
 from statewright.testing.virtual_time import VirtualClock
 from statewright_providers.scripted import Item, ScriptedProvider
-from statewright_states.errors import JournalUnavailable
+from statewright_states.errors import CallerError, JournalUnavailable
 from statewright_states.messages import ToolCall, encode_json
 from statewright_states.ports import Journal, ModelRequest, ReplyObserver
 
@@ -98,9 +98,16 @@ class _Stage:
             if not state.waiting:
                 return state
             for pending in state.pending:
-                await self._loop(self.journal).decide(RUN_ID, pending.tool, self.case.approve, actor="grace")
+                await self._sign(pending.tool)
             state = await self._process(self.journal)
         raise AssertionError(f"the run waits and waits: {state.pending}")
+
+    async def _sign(self, tool: str) -> None:
+        """Reviews and approvals by different people, or a rejection; a signature that is not needed any more is refused."""
+        approvals = (("joan", "reviewed"), ("grace", "approved"), ("linus", "approved"))
+        for actor, meaning in approvals if self.case.approve else (("grace", "rejected"),):
+            with suppress(CallerError):
+                await self._loop(self.journal).decide(RUN_ID, tool, self.case.approve, actor=actor, meaning=meaning)
 
     async def check(self, state: AgentState) -> None:
         """Everything that this configuration promises."""
@@ -117,7 +124,6 @@ class _Stage:
 
     def _loop(self, journal: Journal) -> AgentLoop:
         case = self.case
-        hooks: dict[str, Any] = {"hooks": case.hooks} if case.hooks else {}
         names = {call.name for item in case.script if isinstance(item, LLMResponse) for call in item.tool_calls}
         tools = [one for one in [*self.bench.tools, *odd_tools()] if one.name not in THREADS or one.name in names]
         return AgentLoop(
@@ -130,7 +136,7 @@ class _Stage:
             on_tool_check=NAMED_POLICIES[case.policy] if case.policy else None,
             on_build_context=NAMED_BUILDERS[case.builder] if case.builder else None,
             on_event=NAMED_WATCHERS[case.watcher] if case.watcher else None,
-            **hooks,
+            hooks=case.hooks,
         )
 
     async def _process(self, journal: Journal) -> AgentState:
@@ -145,7 +151,13 @@ class _Stage:
                 return await loop.resume(RUN_ID, on_stream_chunk=watch)
             began_s, history = self.clock.monotonic_s(), [dict(message) for message in case.history]
             state = await loop.run(
-                "a task", history, stream=self._stream, on_stream_chunk=watch, run_id=RUN_ID, session=case.session
+                "a task",
+                history,
+                stream=self._stream,
+                on_stream_chunk=watch,
+                run_id=RUN_ID,
+                session=case.session,
+                requested_by="the client",
             )
             self.ended_at_s = self.clock.monotonic_s() - began_s
             return state
@@ -203,6 +215,7 @@ def _tools_are_bounded(config: AgentConfig, state: AgentState, shapes: Shapes, b
     }
     most = config.budget.max_tool_calls
     assert most is None or len(started) <= most, f"{most} tool calls are paid for, {started} began"
+    assert not (config.dry_run and bench.log), f"a dry run executes nothing, and {bench.log} happened"
     assert bench.most <= (config.max_parallel_tools if config.parallel_tools else 1)
     if config.allowed_tools is not None:
         ran = {result.tool_name for step in state.steps for result in step.tool_results if result.outcome == "returned"}

@@ -105,6 +105,8 @@ def test_a_summary_is_new_and_a_correction_belongs_to_the_last_attempt() -> None
     assert [message["content"] for message in turn.messages[turn.new_messages_start :]] == ["good"]
 
 
+KEEPING_ONE = AgentConfig(context=ContextConfig(summarize_after_steps=5, keep_recent_steps=1))
+
 # -- steps -----------------------------------------------------------------------------------------------------------
 
 
@@ -116,7 +118,8 @@ def test_a_summary_is_new_and_a_correction_belongs_to_the_last_attempt() -> None
         ([AuthenticationFailed("no key")], None, 1, 0),
         ([ServerFailed("down")] * 4, None, 1, 0),
         ([LOOK, AuthenticationFailed("no key")], None, 2, 1),
-        ([LOOK, ContextOverflow("too long"), says("done")], None, 2, 2),
+        ([LOOK, ContextOverflow("too long")], None, 2, 1),
+        ([LOOK, LOOK, ContextOverflow("too long"), says("a summary"), says("done")], KEEPING_ONE, 3, 3),
         ([says("on ", "length"), says("and on")], None, 2, 2),
     ],
 )
