@@ -233,8 +233,8 @@ def _texts_are_bounded(config: AgentConfig, state: AgentState) -> None:
 
 
 def _nothing_happened_twice(bench: Bench) -> None:
-    """Also where processes died in between: a tool that may not run twice did not."""
-    begun = [entry for entry in bench.log if entry.split()[0] in ONCE and not entry.endswith("done")]
+    """Also where processes died in between: a tool that may not run twice did not. Calls without arguments look alike."""
+    begun = [entry for entry in bench.log if entry.split()[0] in ONCE and not entry.endswith(("done", " it"))]
     assert len(begun) == len(set(begun)), f"something happened twice: {sorted(begun)}"
 
 
@@ -251,6 +251,6 @@ def _with_calls_of_their_own(script: Sequence[Item]) -> list[Item]:
 
 
 def _named(one: ToolCall, what: str) -> ToolCall:
-    if one.name not in ONCE or not one.arguments.startswith('{"what"'):
+    if one.name not in ONCE or '"what"' not in one.arguments:
         return one
     return ToolCall(one.id, one.name, encode_json(json.loads(one.arguments) | {"what": what}).decode())
