@@ -112,8 +112,7 @@ class AgentLoop:
         CallerError for bad input and JournalError when the run cannot be recorded; a model or a tool that fails is an
         outcome, not an exception.
         """
-        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
-        inputs = self.inputs(prompt, history, stream=stream, **names)
+        inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session, requested_by=requested_by)
         return await self._reported(self._start(inputs, on_stream_chunk, None), "run")
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
@@ -138,8 +137,7 @@ class AgentLoop:
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
-        inputs = self.inputs(prompt, history, stream=True, **names)
+        inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session, requested_by=requested_by)
         task = asyncio.create_task(self._start(inputs, queue.put_nowait, queue.put_nowait))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:

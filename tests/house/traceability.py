@@ -27,7 +27,11 @@ from statewright_states.table import Table
 
 DOCUMENT = ROOT / "docs" / "traceability.md"
 CURE = "write it anew: make traceability"
-SOURCES = ("tests/engine/loop/test_loop_rows.py",)
+SOURCES = (
+    "tests/engine/loop/test_loop_rows.py",
+    "tests/engine/loop/test_mixed_rows.py",
+    "tests/engine/loop/test_mixed_crashes.py",
+)
 """The test modules that give evidence."""
 
 
