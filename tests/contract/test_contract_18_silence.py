@@ -1,4 +1,4 @@
-"""Point 18: a reply that is exactly ``NO_REPLY`` is a silent end, and nobody is shown any of it; inside other text it is text."""
+"""Point 18: a reply that is exactly ``NO_REPLY`` is a silent end, of which nothing is shown; inside other text it is text."""
 
 from __future__ import annotations
 
