@@ -10,7 +10,7 @@ requests' headers, and the script is used up.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -21,7 +21,8 @@ import pytest
 from loop_invariants import check_run, rows_of, shapes_of, well_formed, worst_case_requests
 from loop_model_server import ModelServer, Request, model_server
 from loop_scenarios import RUN_ID, Ended, Happening
-from statewright import AgentConfig, AgentLoop, AgentState, MemoryJournal, StreamChunk, connect
+from mixed_scenarios import TASK, check_task
+from statewright import AgentConfig, AgentLoop, AgentState, MemoryJournal, MixedModeRunner, MixedState, StreamChunk, connect
 from statewright.journal.entry import encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_states.ports import Journal
@@ -32,6 +33,9 @@ KEY = "sk-contract-5e1f0c7a9b3d"
 GRACE_S = 0.005
 """The server shares the loop of the run: what it has sent is in the kernel before anything else happens, so a short real
 wait before the time jumps is enough (``test_what_is_sent_within_one_loop_is_never_overtaken``)."""
+
+OF_THE_RUN = ("prompt", "history", "stream", "at", "session", "requested_by")
+"""The options of ``run`` that are those of ``Wire.run``; the others are the loop's."""
 
 both = pytest.mark.parametrize("stream", [False, True], ids=["plain", "streamed"])
 """What holds for an unstreamed run as for a streamed one."""
@@ -102,12 +106,16 @@ class Wire:
         history: Sequence[Mapping[str, Any]] = (),
         stream: bool = False,
         at: Sequence[tuple[float, Happening]] = (),
+        **names: str,
     ) -> WireOutcome:
-        """Run the task to its end, or until it waits for a person. ``at`` lists what happens meanwhile, by virtual seconds."""
+        """Run the task to its end, or until it waits for a person. ``at`` lists what happens meanwhile, by virtual seconds.
+
+        ``names`` are the session and who asks for the run.
+        """
         happenings = [asyncio.create_task(_happen(after_s, what, self.loop)) for after_s, what in at]
+        given: dict[str, Any] = {"stream": stream, "on_stream_chunk": self.chunks.append, "run_id": RUN_ID, **names}
         try:
-            state = await self.loop.run(prompt, list(history), stream=stream, on_stream_chunk=self.chunks.append, run_id=RUN_ID)
-            return await self._outcome(state)
+            return await self._outcome(await self.loop.run(prompt, list(history), **given))
         finally:
             for happening in happenings:
                 happening.cancel()
@@ -117,6 +125,24 @@ class Wire:
         """Take the run up."""
         return await self._outcome(await self.loop.resume(RUN_ID, on_stream_chunk=self.chunks.append))
 
+    async def plan_and_build(
+        self, runner: MixedModeRunner, *, stream: bool = False, at: Sequence[tuple[float, Callable[[], Awaitable[object]]]] = ()
+    ) -> MixedState:
+        """Plan the task, then build it, to the end or until it waits for a person; all three records are held to the rules."""
+        happenings = [asyncio.create_task(_happen_to_task(after_s, what)) for after_s, what in at]
+        try:
+            state = await runner.run("the task", stream=stream, on_stream_chunk=self.chunks.append, run_id=TASK)
+        finally:
+            for happening in happenings:
+                happening.cancel()
+            await asyncio.gather(*happenings, return_exceptions=True)
+        await check_task(self.loop.journal, state)
+        for request in self.server.seen:
+            _could_be_sent(request)
+        for run_id in (state.run_id, *(run.run_id for run in state.runs)):
+            await _the_key_is_nowhere(self.loop.journal, run_id, state.to_output_dict(), self.told)
+        return state
+
     async def _outcome(self, state: AgentState) -> WireOutcome:
         ended_at_s, journal = self.clock.monotonic_s(), self.loop.journal
         await check_run(journal, state)
@@ -124,7 +150,7 @@ class Wire:
         _observers_saw_the_record(await shapes_of(journal, RUN_ID), self.told)
         for request in self.server.seen:
             _could_be_sent(request)
-        await _the_key_is_nowhere(journal, state, self.told)
+        await _the_key_is_nowhere(journal, state.run_id, state.to_output_dict(), self.told)
         return WireOutcome(state, journal, await rows_of(journal, RUN_ID), ended_at_s, self.server, self.chunks, self.told)
 
 
@@ -164,7 +190,7 @@ async def on_the_wire(
 
 def run(script: Sequence[Any], tools: Iterable[Any] = (), config: AgentConfig | None = None, **options: Any) -> WireOutcome:
     """Play a case in virtual time. ``options`` are those of ``Wire.run`` and of ``on_the_wire``."""
-    mine = {name: options.pop(name) for name in ("prompt", "history", "stream", "at") if name in options}
+    mine = {name: options.pop(name) for name in OF_THE_RUN if name in options}
 
     async def case() -> WireOutcome:
         async with on_the_wire(script, tools, config, **options) as wire:
@@ -176,6 +202,11 @@ def run(script: Sequence[Any], tools: Iterable[Any] = (), config: AgentConfig | 
 async def _happen(after_s: float, what: Happening, loop: AgentLoop) -> None:
     await asyncio.sleep(after_s)
     await what(loop, RUN_ID)
+
+
+async def _happen_to_task(after_s: float, what: Callable[[], Awaitable[object]]) -> None:
+    await asyncio.sleep(after_s)
+    await what()
 
 
 async def _bodies_are_closed() -> None:
@@ -203,10 +234,10 @@ def _could_be_sent(request: Request) -> None:
     assert len(names) == len(set(names))
 
 
-async def _the_key_is_nowhere(journal: Journal, state: AgentState, told: object) -> None:
-    entries = b"".join(entry.data for entry in await journal.entries(state.run_id))
+async def _the_key_is_nowhere(journal: Journal, run_id: str, output: Mapping[str, Any], told: object) -> None:
+    entries = b"".join(entry.data for entry in await journal.entries(run_id))
     blobs = [await journal.blob(digest) or b"" for digest in _digests(entries)]
-    for place in (entries, b"".join(blobs), encode(state.to_output_dict()), repr(told).encode()):
+    for place in (entries, b"".join(blobs), encode(output), repr(told).encode()):
         assert KEY.encode() not in place
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contract_runs import both, run
-from loop_model_server import Answer, completion, response, streamed
+from loop_model_server import Answer, completion, delta, response, streamed
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig
+from statewright import AgentConfig, CutOff, LLMResponse, Usage
 
 # -- calls -----------------------------------------------------------------------------------------------------------
 
@@ -133,6 +135,65 @@ def test_calls_beside_an_unknown_finish_are_not_run() -> None:
     bench = Bench()
     outcome = run([asks(call("post"), finish="error")], bench.tools)
     assert (outcome.how, bench.log, outcome.outcomes) == (("partial", "incomplete"), [], ["skipped"])
+
+
+# -- cut off, and its server does not say so --------------------------------------------------------------------------
+
+CAP = AgentConfig(max_output_tokens=8)
+
+
+def of_tokens(reply: LLMResponse, output_tokens: int) -> LLMResponse:
+    return replace(reply, usage=Usage(20, output_tokens))
+
+
+@both
+@pytest.mark.parametrize("finish", ["stop", "tool_calls"])
+def test_calls_of_a_reply_with_all_its_tokens_used_are_not_run(finish: str, stream: bool) -> None:
+    bench = Bench()
+    script = [of_tokens(asks(call("save"), call("post"), finish=finish), 8), says("done")]
+    outcome = run(script, bench.tools, CAP, stream=stream)
+    assert (outcome.how, bench.log, outcome.outcomes) == (("success", "completed"), [], ["skipped", "skipped"])
+    assert outcome.tool_texts == [AgentConfig().prompts.cut_off] * 2
+
+
+@both
+@pytest.mark.parametrize("arguments", ['{"what": "all of', '{"what"', "{", '{"what": "a", ', '{"what": "a\\'], ids=repr)
+def test_a_last_call_whose_arguments_end_in_the_middle_is_cut_off_with_all_before_it(arguments: str, stream: bool) -> None:
+    bench = Bench()
+    script = [asks(call("save"), call("save", arguments)), asks(call("save", what="a")), says("done")]
+    outcome = run(script, bench.tools, stream=stream)
+    assert (outcome.outcomes, bench.log) == (["skipped", "skipped", "returned"], ["save a", "save a done"])
+    assert outcome.state.steps[0].cut_off is CutOff.IN_ARGUMENTS
+
+
+@both
+def test_a_stream_that_ends_in_the_middle_of_arguments_with_a_usual_finish_is_cut_off(stream: bool) -> None:
+    first = {"index": 0, "id": "c1", "type": "function", "function": {"name": "save", "arguments": '{"wh'}}
+    cut_off = streamed(delta(tool_calls=[first]), finish="tool_calls")
+    outcome = run([cut_off, says("done")], Bench().tools, stream=stream)
+    assert (outcome.how, outcome.outcomes) == (("success", "completed"), ["skipped"])
+
+
+@both
+@pytest.mark.parametrize("tokens", [0, 7])
+def test_fewer_tokens_than_were_allowed_are_no_sign_of_a_cut(tokens: int, stream: bool) -> None:
+    assert run([of_tokens(says("done"), tokens)], config=CAP, stream=stream).how == ("success", "completed")
+
+
+def test_where_no_bound_was_asked_for_no_count_is_a_sign_of_a_cut() -> None:
+    assert run([of_tokens(says("done"), 100_000)]).how == ("success", "completed")
+
+
+def test_a_refusal_is_one_however_long_it_is() -> None:
+    assert run([of_tokens(says("no", "refusal"), 8)], config=CAP).how == ("partial", "blocked")
+
+
+def test_the_record_says_what_the_model_said_and_that_it_was_not_believed() -> None:
+    outcome = run([of_tokens(says("a"), 8), says("b")], config=CAP)
+    assert [(reply.finish, reply.cut_off) for reply in outcome.events("ReplyReceived")] == [
+        ("stop", CutOff.AT_CAP),
+        ("stop", CutOff.NO),
+    ]
 
 
 # -- either way ------------------------------------------------------------------------------------------------------

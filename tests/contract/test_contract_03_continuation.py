@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from contract_runs import both, run
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError
+from statewright import AgentConfig, ConfigurationError, LLMResponse, Usage
 
 CONTINUE = {"role": "user", "content": "Continue from where you left off."}
 
@@ -74,3 +76,33 @@ def test_an_empty_rest_after_a_part_does_not_lose_the_part() -> None:
 def test_a_filter_in_the_continuation_keeps_what_was_said_before() -> None:
     outcome = run([says("The answer", "length"), says(" is", "content_filter")])
     assert (outcome.how, outcome.output) == (("partial", "blocked"), "The answer is")
+
+
+# -- cut off, and its server does not say so --------------------------------------------------------------------------
+
+CAP = AgentConfig(max_output_tokens=8)
+
+
+def full(text: str) -> LLMResponse:
+    """A reply that is said to have ended by itself, with all its tokens used."""
+    return replace(says(text), usage=Usage(20, 8))
+
+
+@both
+def test_text_with_all_its_tokens_used_is_continued_though_it_says_stop(stream: bool) -> None:
+    outcome = run([full("Once upon "), says("a time.")], config=CAP, stream=stream)
+    assert (outcome.how, outcome.output) == (("success", "completed"), "Once upon a time.")
+    assert outcome.messages_of(1)[-2:] == [{"role": "assistant", "content": "Once upon "}, CONTINUE]
+    assert outcome.requests[0]["max_tokens"] == 8
+
+
+@both
+def test_hidden_length_stops_are_bounded_like_those_that_are_stated(stream: bool) -> None:
+    outcome = run([full("on "), says("and ", "length"), full("on ")], config=CAP, stream=stream)
+    assert (outcome.how, outcome.output) == (("partial", "truncated"), "on and on ")
+
+
+@both
+def test_an_empty_reply_with_all_its_tokens_used_is_cut_off_and_not_empty(stream: bool) -> None:
+    outcome = run([full(""), says("done")], config=CAP, stream=stream)
+    assert (outcome.how, outcome.messages_of(1)[-1]) == (("success", "completed"), CONTINUE)

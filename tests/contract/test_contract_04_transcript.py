@@ -137,7 +137,7 @@ def test_a_history_with_orphans_is_sent_repaired_and_the_repair_is_on_record(his
     outcome = run([says("done")], Bench().tools, history=history)
     well_formed(outcome.messages_of(0))
     (built,) = outcome.events("ContextBuilt")
-    assert len(built.repairs) > 0
+    assert len(built.mended) > 0
 
 
 @ORPHANS
@@ -149,11 +149,11 @@ def test_a_history_with_orphans_is_repaired_the_same_way_each_time(history: Sequ
 def test_a_sound_history_is_sent_as_it_is_and_nothing_is_repaired() -> None:
     outcome = run([says("done")], history=[CALLED, RESULT, *EARLIER])
     assert outcome.messages_of(0)[:-1] == [CALLED, RESULT, *EARLIER]
-    assert outcome.events("ContextBuilt")[0].repairs == ()
+    assert outcome.events("ContextBuilt")[0].mended == ()
 
 
 def test_the_transcript_of_a_run_is_a_sound_history_for_the_next() -> None:
     first = run([asks(call("look")), says("seen")], Bench().tools, EXACT)
     second = run([says("done")], Bench().tools, EXACT, history=first.state.messages)
     assert second.messages_of(0)[:-1] == first.state.messages
-    assert second.events("ContextBuilt")[0].repairs == ()
+    assert second.events("ContextBuilt")[0].mended == ()

@@ -12,10 +12,12 @@ import pytest
 from contract_runs import both, on_the_wire, run
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError, tool
+from statewright import AgentConfig, BudgetConfig, ConfigurationError, ConfirmMode, PromptConfig, tool
 from statewright.testing.virtual_time import run_virtual
 
 DONE = ("success", "completed")
+LOOK = asks(call("look"))
+REPEATING = ("partial", "repeating")
 YES, NO = SimpleNamespace(allowed=True, reason=""), SimpleNamespace(allowed=False, reason="not on Sundays")
 
 # -- what the model is told ------------------------------------------------------------------------------------------
@@ -95,7 +97,6 @@ def test_one_failure_does_not_disturb_the_other_calls() -> None:
 @pytest.mark.parametrize(
     "arguments",
     [
-        '{"at": "x"',
         "at=x",
         '"x"',
         "[]",
@@ -281,3 +282,92 @@ def test_an_allowed_tool_that_does_not_exist_is_an_error_before_the_run(names: t
                 pass
 
     run_virtual(case())
+
+
+# -- the same calls again --------------------------------------------------------------------------------------------
+
+
+def allowing(number: int, **settings: Any) -> AgentConfig:
+    return AgentConfig(max_identical_calls=number, **settings)
+
+
+@both
+def test_the_same_calls_run_three_times_then_get_their_result_and_a_note_then_end_the_run(stream: bool) -> None:
+    bench = Bench()
+    outcome = run([LOOK] * 5, bench.tools, stream=stream)
+    assert (outcome.how, bench.count("look it")) == (REPEATING, 3)
+    assert outcome.outcomes == ["returned"] * 3 + ["repeated", "skipped"]
+    note, _, result = str(outcome.messages_of(4, "tool")[-1]["content"]).partition("\n")
+    assert (note, result) == (AgentConfig().prompts.repeated.format(count=4), "look it")
+
+
+def test_something_else_after_the_note_goes_on() -> None:
+    outcome = run([LOOK, LOOK, asks(call("look", at="there")), LOOK, says("done")], Bench().tools, allowing(1))
+    assert (outcome.how, outcome.outcomes) == (DONE, ["returned", "repeated", "returned", "returned"])
+
+
+def test_an_answer_after_the_note_is_a_success() -> None:
+    assert run([LOOK, LOOK, says("done")], Bench().tools, allowing(1)).how == DONE
+
+
+@pytest.mark.parametrize(
+    ("again", "outcome"),
+    [('{ "seconds": 0, "at": "\\u0061" }', "repeated"), ('{"at": "a"}', "returned"), ('{"at": "b", "seconds": 0}', "returned")],
+    ids=["other writing", "less", "other value"],
+)
+def test_calls_are_compared_by_what_their_arguments_say(again: str, outcome: str) -> None:
+    script = [asks(call("look", '{"at": "a", "seconds": 0}')), asks(call("look", again)), says("done")]
+    assert run(script, Bench().tools, allowing(1)).outcomes == ["returned", outcome]
+
+
+def test_the_order_of_repeated_calls_makes_no_difference_and_each_gets_its_own_result() -> None:
+    here, there = call("look", at="here"), call("look", at="there")
+    outcome = run([asks(here, there), asks(there, here), says("done")], Bench().tools, allowing(1))
+    assert outcome.outcomes == ["returned", "returned", "repeated", "repeated"]
+    assert [text.splitlines()[-1] for text in outcome.tool_texts[2:]] == ["look there", "look here"]
+
+
+def test_a_person_is_not_asked_about_a_repeated_call() -> None:
+    ada = Person()
+    outcome = run([asks(call("pay"))] * 2 + [says("done")], Bench().tools, allowing(1), approver=ada)
+    assert (outcome.outcomes, len(ada.asked)) == (["returned", "repeated"], 1)
+
+
+def test_a_repeated_call_is_none_for_the_budget_of_tool_calls() -> None:
+    config = allowing(1, budget=BudgetConfig(max_tool_calls=1))
+    assert run([LOOK, LOOK, says("done")], Bench().tools, config).how == DONE
+
+
+def test_the_bound_of_a_result_holds_with_the_note() -> None:
+    config = allowing(1, max_tool_result_chars=400)
+    outcome = run([asks(call("count", n=5000))] * 2 + [says("done")], Bench().tools, config)
+    assert [len(text) <= 400 for text in outcome.tool_texts] == [True, True]
+
+
+def test_a_watch_for_repeated_calls_can_be_switched_off() -> None:
+    assert run([*[LOOK] * 6, says("done")], Bench().tools, allowing(0)).outcomes == ["returned"] * 6
+
+
+# -- dry run ---------------------------------------------------------------------------------------------------------
+
+
+@both
+def test_a_dry_run_executes_nothing_and_asks_nobody(stream: bool) -> None:
+    bench, ada = Bench(), Person()
+    config = AgentConfig(dry_run=True, confirm_mode=ConfirmMode.CONFIRM_ALL)
+    outcome = run([asks(call("look"), call("pay")), says("I would pay.")], bench.tools, config, approver=ada, stream=stream)
+    assert (outcome.how, bench.log, ada.asked) == (DONE, [], [])
+    assert outcome.tool_texts == [config.prompts.not_executed] * 2
+
+
+def test_a_dry_run_tells_the_model_so_once() -> None:
+    config = AgentConfig(system_prompt="Be exact.", dry_run=True, prompts=PromptConfig(dry_run="Rehearsal."))
+    outcome = run([LOOK, says("done")], Bench().tools, config)
+    assert outcome.messages_of(1)[0]["content"] == "Be exact.\n\nRehearsal."
+    assert sum("Rehearsal." in str(message["content"]) for message in outcome.messages_of(1)) == 1
+
+
+def test_a_dry_run_still_says_what_is_wrong_with_a_call_and_what_is_denied() -> None:
+    script = [asks(call("nobody"), call("look", at=5), call("save"), call("look")), says("done")]
+    config = AgentConfig(dry_run=True, allowed_tools=("look",))
+    assert run(script, Bench().tools, config).outcomes == ["failed", "failed", "denied", "returned"]

@@ -8,9 +8,9 @@ import pytest
 
 from contract_runs import on_the_wire, run
 from loop_invariants import shapes_of
-from loop_scenarios import RUN_ID, Person, asks, call, says
+from loop_scenarios import RUN_ID, Person, asks, call, decisions_cross, says
 from loop_tools import Bench
-from statewright import AgentConfig, CallerError, ConfirmMode, SQLiteJournal
+from statewright import AgentConfig, ApprovalConfig, CallerError, ConfigurationError, ConfirmMode, SQLiteJournal
 from statewright.testing.virtual_time import run_virtual
 
 DONE = ("success", "completed")
@@ -202,10 +202,21 @@ def test_only_the_first_of_two_decisions_counts() -> None:
         bench = Bench()
         async with on_the_wire([PAY, says("done")], bench.tools) as wire:
             await wire.run()
-            await wire.loop.decide(RUN_ID, "c1", False, actor="grace")
-            await wire.loop.decide(RUN_ID, "c1", True, actor="ada")
+            await decisions_cross(wire.loop.journal, "c1", (False, "grace"), (True, "ada"))
             outcome = await wire.resume()
             assert (outcome.outcomes, bench.log) == (["denied"], [])
+
+    run_virtual(case())
+
+
+def test_a_call_that_is_decided_takes_no_further_decision() -> None:
+    async def case() -> None:
+        async with on_the_wire([PAY, says("done")], Bench().tools) as wire:
+            await wire.run()
+            await wire.loop.decide(RUN_ID, "c1", False, actor="grace")
+            with pytest.raises(CallerError, match="rejected already"):
+                await wire.loop.decide(RUN_ID, "c1", True, actor="ada")
+            assert (await wire.resume()).outcomes == ["denied"]
 
     run_virtual(case())
 
@@ -228,3 +239,111 @@ def test_no_sensitive_tool_starts_before_its_approval_is_on_record() -> None:
                 assert [event for event, _ in steps].index("ApprovalGiven") <= [to for _, to in steps].index("running")
 
     run_virtual(case())
+
+
+# -- several people --------------------------------------------------------------------------------------------------
+
+Statement = tuple[str, str]
+"""Who says so, and what."""
+
+
+def signed(approval: ApprovalConfig, *statements: Statement, requested_by: str | None = None) -> tuple[str, list[str]]:
+    """How a call stands after these statements, each left by a process of its own, and whose were not counted."""
+
+    async def case() -> tuple[str, list[str]]:
+        bench, uncounted = Bench(), list[str]()
+        async with on_the_wire([PAY], bench.tools, AgentConfig(approval=approval)) as wire:
+            outcome = await wire.run(**({"requested_by": requested_by} if requested_by else {}))
+            for actor, meaning in statements:
+                try:
+                    await wire.loop.decide(RUN_ID, "c1", meaning != "rejected", actor=actor, meaning=meaning)
+                except CallerError:
+                    uncounted.append(actor)
+                assert bench.log == [], "nothing runs before the run is taken up"
+            wire.server.script.append(says("done"))
+            outcome = await wire.resume()
+            wire.server.script.clear()
+            assert bench.count("pay the rent") == (outcome.outcomes == ["returned"])
+            return (outcome.outcomes or ["waiting"])[0], uncounted
+
+    return run_virtual(case())
+
+
+YES, NO, SEEN = "approved", "rejected", "reviewed"
+TWO_OF_THREE = ApprovalConfig(required=2, approvers=("Ann", "Bob", "Carl"))
+
+
+def test_one_approval_of_two_is_not_enough() -> None:
+    assert signed(TWO_OF_THREE, ("Ann", YES)) == ("waiting", [])
+
+
+def test_two_different_people_are_enough() -> None:
+    assert signed(TWO_OF_THREE, ("Carl", YES), ("Ann", YES)) == ("returned", [])
+
+
+@pytest.mark.parametrize("again", ["Ann", "ann", " ANN "], ids=repr)
+def test_the_same_actor_cannot_be_two(again: str) -> None:
+    assert signed(TWO_OF_THREE, ("Ann", YES), (again, YES)) == ("waiting", [again])
+
+
+def test_only_those_who_may_approve_are_counted() -> None:
+    assert signed(TWO_OF_THREE, ("Ann", YES), ("Eve", YES), ("Eve", NO)) == ("waiting", ["Eve", "Eve"])
+
+
+def test_one_rejection_rejects_whoever_approved_before() -> None:
+    assert signed(TWO_OF_THREE, ("Ann", YES), ("Bob", NO)) == ("denied", [])
+
+
+def test_four_eyes_do_not_count_whoever_asked_for_the_run() -> None:
+    four_eyes = ApprovalConfig(four_eyes=True)
+    assert signed(four_eyes, ("zoe", YES), requested_by="Zoe") == ("waiting", ["zoe"])
+    assert signed(four_eyes, ("zoe", YES), ("Ann", YES), requested_by="Zoe") == ("returned", ["zoe"])
+
+
+def test_whoever_asked_for_the_run_may_reject_its_calls() -> None:
+    assert signed(ApprovalConfig(four_eyes=True), ("Zoe", NO), requested_by="Zoe") == ("denied", [])
+
+
+def test_four_eyes_without_knowing_who_asks_is_an_error_before_the_run() -> None:
+    with pytest.raises(ConfigurationError, match="nobody is named"):
+        run([], config=AgentConfig(approval=ApprovalConfig(four_eyes=True)))
+
+
+def test_a_review_comes_first_and_is_another_persons_work() -> None:
+    reviewed = ApprovalConfig(review_required=True)
+    assert signed(reviewed, ("Ann", YES)) == ("waiting", ["Ann"])
+    assert signed(reviewed, ("Ann", SEEN), ("Ann", YES)) == ("waiting", ["Ann"])
+    assert signed(reviewed, ("Ann", SEEN), ("Bob", YES)) == ("returned", [])
+
+
+def test_a_review_alone_allows_nothing() -> None:
+    assert signed(ApprovalConfig(), ("Ann", SEEN), ("Bob", SEEN)) == ("waiting", [])
+
+
+def test_what_waits_says_who_has_signed_and_how_many_are_missing() -> None:
+    async def case() -> None:
+        async with on_the_wire([PAY], Bench().tools, AgentConfig(approval=TWO_OF_THREE)) as wire:
+            await wire.run()
+            await wire.loop.decide(RUN_ID, "c1", True, actor="Ann")
+            (pending,) = (await wire.resume()).state.pending
+            assert (pending.sign_off.approved_by, pending.sign_off.missing) == (("Ann",), 1)
+
+    run_virtual(case())
+
+
+def test_a_rule_that_nobody_could_meet_is_rejected() -> None:
+    with pytest.raises(ConfigurationError, match="no call could ever run"):
+        ApprovalConfig(required=3, approvers=("Ann", "Bob"))
+
+
+@pytest.mark.parametrize("approver", [None, Person(absent=True)], ids=["no way to ask", "nobody there"])
+def test_where_a_run_is_told_to_deny_it_does_not_wait(approver: Person | None) -> None:
+    bench, config = Bench(), AgentConfig(approval=ApprovalConfig(without_a_person="deny"))
+    outcome = run([asks(call("look"), call("pay")), says("done")], bench.tools, config, approver=approver)
+    assert (outcome.how, outcome.outcomes, bench.count("pay it")) == (DONE, ["returned", "denied"], 0)
+    assert outcome.messages_of(1, "tool")[1]["content"] == config.prompts.unasked
+
+
+def test_where_a_run_is_told_to_deny_a_person_who_is_there_is_asked_still() -> None:
+    config = AgentConfig(approval=ApprovalConfig(without_a_person="deny"))
+    assert run([PAY, says("done")], Bench().tools, config, approver=Person()).outcomes == ["returned"]

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from contract_runs import WireOutcome, both, run
-from loop_invariants import well_formed
+from loop_invariants import shapes_of, well_formed
 from loop_model_server import Reply, failure, response, streamed
-from loop_scenarios import asks, call, says
+from loop_scenarios import RUN_ID, asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError, ContextConfig
+from statewright import AgentConfig, BudgetConfig, ConfigurationError, ContextConfig, Message
+from statewright.conversation import rolling_digest
+from statewright.testing.virtual_time import run_virtual
 
 DONE = ("success", "completed")
 FULL = ("failed", "context_full")
@@ -224,12 +227,124 @@ def test_each_step_may_be_compacted_once() -> None:
     assert run(script, Bench().tools, config).how == DONE
 
 
-def test_an_overflow_where_the_summary_fails_asks_again_with_what_there_is() -> None:
+def test_an_overflow_where_the_summary_fails_drops_old_exchanges_and_asks_again() -> None:
     outcome = run([*looks(2), TOO_LONG, failure(400), TOO_LONG], Bench().tools, context(keep_recent_steps=1))
-    assert (outcome.how, outcome.tool_texts) == (FULL, ["look place 0", "look place 1"])
+    assert (outcome.how, [exchanges_in(outcome, request) for request in (2, 4)]) == (FULL, [2, 1])
 
 
 def test_an_overflow_is_never_sent_again_as_it_is_by_the_retries() -> None:
     outcome = run([*looks(2), TOO_LONG, says("so far"), says("done")], Bench().tools, context(keep_recent_steps=1))
     bodies = [request.raw for request in outcome.server.seen]
     assert len(set(bodies)) == len(bodies)
+
+
+def test_an_overflow_that_nothing_can_change_is_not_asked_again() -> None:
+    outcome = run([TOO_LONG], config=context())
+    assert (outcome.how, outcome.asked) == (FULL, 1)
+
+
+# -- histories that are too long -------------------------------------------------------------------------------------
+
+TURNS = [{"role": role, "content": f"{role} {number} " * 30} for number in range(4) for role in ("user", "assistant")]
+"""About 800 tokens."""
+
+
+def narrow(tokens: int, **settings: Any) -> AgentConfig:
+    return AgentConfig(
+        context=ContextConfig(max_context_tokens=tokens, reserve_tokens=0, summarize_after_steps=0, keep_recent_steps=1),
+        **settings,
+    )
+
+
+@both
+def test_a_history_longer_than_the_window_is_summarised_before_the_first_step(stream: bool) -> None:
+    outcome = run([says("They talked."), says("done")], config=narrow(500), history=TURNS, stream=stream)
+    assert (outcome.how, [step.number for step in outcome.state.steps]) == (DONE, [1])
+    first, summary, last, task = outcome.messages_of(1)
+    assert (first, last, task["content"]) == (TURNS[0], TURNS[-1], "the task")
+    assert summary["content"].endswith("They talked.")
+
+
+def test_a_history_that_fits_is_sent_as_it_is() -> None:
+    assert run([says("done")], config=narrow(2000), history=TURNS).messages_of(0)[:-1] == TURNS
+
+
+@pytest.mark.parametrize("failed", [[failure(401)], [says("")], [failure(500)] * 4], ids=["no key", "empty", "ill"])
+def test_where_a_long_history_cannot_be_summarised_its_oldest_exchanges_are_dropped(failed: list[Reply]) -> None:
+    outcome = run([*failed, says("done")], config=narrow(500), history=TURNS)
+    sent = outcome.messages_of(-1)
+    assert (outcome.how, sent[0], sent[-1]["content"]) == (DONE, TURNS[0], "the task")
+    assert sent[1:-1] == TURNS[-len(sent) + 2 :]
+    assert len(sent) < len(TURNS)
+
+
+def test_without_a_budget_for_a_summary_the_oldest_exchanges_are_dropped() -> None:
+    config = narrow(500, budget=BudgetConfig(max_model_calls=1))
+    outcome = run([says("done")], config=config, history=TURNS)
+    assert (outcome.how, outcome.asked, outcome.messages_of(0)[0]) == (DONE, 1, TURNS[0])
+
+
+def test_a_history_of_which_nothing_may_be_dropped_is_never_asked() -> None:
+    outcome = run([], config=narrow(50), history=TURNS[:2])
+    assert (outcome.how, outcome.asked) == (FULL, 0)
+
+
+# -- the record ------------------------------------------------------------------------------------------------------
+
+
+def said(outcome: WireOutcome, request: int) -> list[Message]:
+    return [Message.from_dict(shape) for shape in outcome.messages_of(request)]
+
+
+@pytest.mark.parametrize("reply", [says("So far."), says("")], ids=["summarised", "dropped"])
+def test_a_compaction_names_what_was_before_and_what_is_after_as_it_was_sent(reply: Reply) -> None:
+    outcome = run([reply, says("done")], config=narrow(500), history=TURNS)
+    (planned,) = outcome.events("CompactionPlanned")
+    (compacted,) = outcome.events("SummaryReady") or outcome.events("SummaryFailed")
+    history = [Message.from_dict(shape) for shape in (*TURNS, {"role": "user", "content": "the task"})]
+    assert planned.before == compacted.before == rolling_digest(history)
+    assert compacted.after == rolling_digest(said(outcome, 1)) != compacted.before
+
+
+def test_a_request_on_record_names_the_messages_that_were_sent() -> None:
+    outcome = run([*looks(2), says("done")], Bench().tools, context())
+    shapes = run_virtual(shapes_of(outcome.journal, RUN_ID))
+    named = [shape["data"]["transcript"] for shape in shapes if shape.get("event") == "CallRequested"]
+    assert named == [rolling_digest(said(outcome, request)) for request in range(3)]
+
+
+# -- an estimator of the caller's ------------------------------------------------------------------------------------
+
+
+class Counts:
+    """An estimator that says as it is told."""
+
+    def __init__(self, answer: object) -> None:
+        self.answer = answer
+        self.asked = 0
+
+    def estimate(self, messages: Sequence[Message]) -> Any:
+        self.asked += 1
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+def test_an_estimator_of_the_callers_decides_what_is_too_long() -> None:
+    config = narrow(1000)
+    script: list[Reply] = [*looks(2), says("so far"), says("done")]
+    assert run(script, Bench().tools, config, token_estimator=Counts(220)).asked == 4
+    assert run([*looks(2), says("done")], Bench().tools, config, token_estimator=Counts(10)).asked == 3
+
+
+def test_an_estimator_that_finds_nothing_too_long_lets_everything_through() -> None:
+    outcome = run([says("done")], config=narrow(500), history=TURNS, token_estimator=Counts(0))
+    assert (outcome.how, outcome.messages_of(0)[:-1]) == (DONE, TURNS)
+
+
+@pytest.mark.parametrize("answer", [RuntimeError("gone"), "many", None, -1, 1.5, 10**30], ids=repr)
+def test_a_broken_estimator_ends_no_run_and_the_rule_of_thumb_takes_its_place(answer: object) -> None:
+    broken = Counts(answer)
+    outcome = run([says("They talked."), says("done")], config=narrow(500), history=TURNS, token_estimator=broken)
+    assert (outcome.how, outcome.asked, broken.asked) == (DONE, 2, 1)
+    assert len(outcome.events("EstimatorFailed")) == 1

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
-from contract_runs import run
+from contract_runs import both, run
 from loop_model_server import Reply, failure
 from loop_scenarios import asks, call, judges, says
 from loop_tools import Bench
-from statewright import AgentConfig, BudgetConfig, ConfigurationError, EvaluationConfig, EvaluationMode
+from statewright import (
+    AgentConfig,
+    BudgetConfig,
+    ConfigurationError,
+    ContextConfig,
+    EvaluationConfig,
+    EvaluationMode,
+    LLMResponse,
+    ModelPrice,
+    Usage,
+)
 
 SPENT = ("partial", "budget_exceeded")
 DONE = ("success", "completed")
@@ -109,6 +121,55 @@ def test_an_answer_that_passes_the_budget_still_counts() -> None:
     assert (outcome.how, outcome.output) == (DONE, "done")
 
 
+# -- cost ------------------------------------------------------------------------------------------------------------
+
+MODEL = "openai:stub"
+PRICE = ModelPrice(input_usd=1, output_usd="2.5", cached_input_usd=0.1)
+
+
+def priced(**limits: Any) -> AgentConfig:
+    return budget(prices={MODEL: PRICE}, **limits)
+
+
+def used(reply: LLMResponse, input_tokens: int, output_tokens: int = 0, cached: int = 0) -> LLMResponse:
+    return replace(reply, usage=Usage(input_tokens, output_tokens, cached))
+
+
+@both
+def test_a_run_costs_what_its_tokens_cost_each_attempt_rounded_up(stream: bool) -> None:
+    script = [used(asks(call("look")), 100, 7), used(says("done"), 200, 1, cached=150)]
+    outcome = run(script, Bench().tools, priced(), stream=stream)
+    assert outcome.state.cost_microusd == (100 + 18) + (50 + 15 + 3)
+    assert outcome.state.to_output_dict()["cost_usd"] == 0.000186
+
+
+def test_without_prices_nothing_costs_anything() -> None:
+    assert run([used(says("done"), 10**6, 10**6)]).state.cost_microusd == 0
+
+
+def test_judgements_and_summaries_are_paid_too() -> None:
+    config = AgentConfig(
+        context=ContextConfig(summarize_after_steps=1, keep_recent_steps=1),
+        evaluation=EvaluationConfig(mode=EvaluationMode.BASIC),
+        budget=BudgetConfig(prices={MODEL: PRICE}),
+    )
+    paid = [used(asks(call("look", at=str(at))), 10**at) for at in range(2)]
+    script = [*paid, used(says("sum"), 100), used(says("done"), 1000), used(judges(True), 10_000)]
+    assert run(script, Bench().tools, config).state.cost_microusd == 11_111
+
+
+@pytest.mark.parametrize(("limit", "asked"), [("0.0001", 1), (Decimal("0.000101"), 2), (0.0002, 2), (1, 3)], ids=str)
+def test_no_model_call_begins_when_the_cost_has_reached_its_bound(limit: object, asked: int) -> None:
+    script = [*[used(reply, 100) for reply in (asks(call("look", at=str(at))) for at in range(2))], used(says("done"), 100)]
+    outcome = run(script[:asked], Bench().tools, priced(max_cost_usd=limit))
+    assert (outcome.how, outcome.asked) == (DONE if asked == 3 else SPENT, asked)
+
+
+def test_a_bound_on_cost_without_a_price_is_an_error_before_any_request() -> None:
+    with pytest.raises(ConfigurationError, match="no price for the model"):
+        run([], config=budget(max_cost_usd=1))
+
+
 # -- any -------------------------------------------------------------------------------------------------------------
 
 
@@ -127,3 +188,27 @@ def test_a_limit_that_does_not_exist_is_rejected_by_its_name() -> None:
 def test_the_shortest_budget_decides() -> None:
     config = AgentConfig(max_steps=2, budget=BudgetConfig(max_model_calls=3, max_tool_calls=9))
     assert run(looks(2), Bench().tools, config).how == ("partial", "max_steps")
+
+
+@pytest.mark.parametrize(
+    ("limits", "tokens"),
+    [
+        ({"max_model_calls": 1}, 0),
+        ({"max_tool_calls": 0}, 0),
+        ({"max_total_tokens": 100}, 100),
+        ({"max_cost_usd": "0.0001"}, 100),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, dict) else "",
+)
+def test_the_budget_that_ended_a_run_is_named(limits: dict[str, Any], tokens: int) -> None:
+    outcome = run(looks(1, tokens=tokens), Bench().tools, priced(**limits))
+    (name,) = limits
+    assert (outcome.how, outcome.state.budget_spent) == (SPENT, name)
+    assert name in (outcome.output or "")
+
+
+@pytest.mark.parametrize(("limit", "reason"), [({"max_steps": 1}, "max_steps"), ({"run_timeout_s": 5}, "run_timeout")], ids=str)
+def test_steps_and_time_have_reasons_of_their_own(limit: dict[str, Any], reason: str) -> None:
+    config = AgentConfig(**limit, budget=BudgetConfig(max_model_calls=9))
+    outcome = run([asks(call("look", seconds=9))], Bench().tools, config)
+    assert (outcome.how, outcome.state.budget_spent) == (("partial", reason), None)

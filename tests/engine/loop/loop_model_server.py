@@ -200,12 +200,15 @@ async def _send(writer: asyncio.StreamWriter, answer: Answer) -> None:
             await asyncio.sleep(piece)
 
 
-def _usage(reply: LLMResponse) -> dict[str, int] | None:
+def _usage(reply: LLMResponse) -> dict[str, Any] | None:
     used = reply.usage
-    return {"prompt_tokens": used.input_tokens, "completion_tokens": used.output_tokens} if used else None
+    if used is None:
+        return None
+    cached = {"prompt_tokens_details": {"cached_tokens": used.cached_input_tokens}} if used.cached_input_tokens else {}
+    return {"prompt_tokens": used.input_tokens, "completion_tokens": used.output_tokens, **cached}
 
 
-def _reply(choice: Mapping[str, Any], usage: Mapping[str, int] | None, stream: bool) -> bytes:
+def _reply(choice: Mapping[str, Any], usage: Mapping[str, Any] | None, stream: bool) -> bytes:
     counted = {"usage": usage} if usage else {}
     if not stream:
         return response({"id": "x", "model": MODEL, "choices": [{"index": 0, **choice}], **counted})
