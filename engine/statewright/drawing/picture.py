@@ -169,10 +169,11 @@ class _Composer:
         self.groups = tuple(dict.fromkeys(declared.sources for declared in stated if self.grouped(declared)))
 
     def grouped(self, declared: Row | Ignore) -> bool:
-        """Whether a row is said once for all its states: it leaves several, or is ignored in several."""
+        """Whether a row is said once for all its states: it leaves several, is ignored in several, or holds in every live one."""
         if len(declared.sources) == 1 or declared.id in self.steps:
             return False
-        return isinstance(declared, Ignore) or isinstance(declared.to, StrEnum)
+        live = set(self.table.states) - self.table.final
+        return isinstance(declared, Ignore) or isinstance(declared.to, StrEnum) or live == set(declared.sources)
 
     # -- cards -----------------------------------------------------------------------------------------------------
 
@@ -198,6 +199,8 @@ class _Composer:
         return Card(identity, title, self.sections(states, rows, ignores), group=True, last=self.table.final.issuperset(states))
 
     def group_name(self, states: tuple[StrEnum, ...]) -> tuple[str, str]:
+        if set(self.table.states) == set(states):
+            return "in-every-state", "in every state"
         if set(self.table.final) == set(states):
             return "in-every-end", "in every end"
         if set(self.table.states) - self.table.final == set(states):
