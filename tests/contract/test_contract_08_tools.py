@@ -158,7 +158,7 @@ def test_a_no_is_a_result_with_its_reason() -> None:
         1,
         "yes",
         {"allowed": True},
-        object(),
+        Ellipsis,
         SimpleNamespace(),
         SimpleNamespace(allowed=None),
         SimpleNamespace(allowed="yes"),

@@ -150,7 +150,7 @@ def test_the_messages_may_be_built_by_the_caller(late: bool) -> None:
     assert [message["content"] for message in outcome.messages_of(0)] == ["Be helpful.", "THE TASK"]
 
 
-@pytest.mark.parametrize("built", [None, "text", [5], [{"role": "robot"}], [], {}, object()], ids=str)
+@pytest.mark.parametrize("built", [None, "text", [5], [{"role": "robot"}], [], {}, Ellipsis], ids=str)
 def test_messages_that_are_none_end_the_run_visibly(built: object) -> None:
     outcome = run([], on_build_context=lambda *_: built)
     assert (outcome.how, outcome.asked) == (("failed", "internal_error"), 0)
