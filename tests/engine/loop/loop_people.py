@@ -153,6 +153,8 @@ def _leave(*_: object) -> None:
 
 
 Watchers = str | None
+SLOW_WATCHERS = ("raises later", "takes its time")
+"""Watchers that a process waits for at its end, longer the more they were shown."""
 NAMED_WATCHERS: Mapping[str, Callable[..., Any]] = {
     "looks": lambda *_: None,
     "raises": _raise,
