@@ -12,6 +12,7 @@ from statewright.cli.output import first_line, printable
 from statewright.config import RetryConfig
 from statewright.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
+from statewright_states.plan_build import events as plan_build
 from statewright_states.plan_build.events import BuildEnded, PlanEnded
 from statewright_states.run.events import (
     CallFailed,
@@ -208,7 +209,14 @@ def _of_run(event: RunEvent) -> str:
             return _of_reply(reply)
         case CompactionPlanned() as planned:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
-        case CallFailed() | ContextFailed() | EngineFailed() | EstimatorFailed() | SummaryFailed() as failed:
+        case (
+            plan_build.EngineFailed()
+            | CallFailed()
+            | ContextFailed()
+            | EngineFailed()
+            | EstimatorFailed()
+            | SummaryFailed() as failed
+        ):
             return failed.error
         case CallTimedOut():
             return "the model did not reply in time"
@@ -222,8 +230,8 @@ def _of_run(event: RunEvent) -> str:
             return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
-        case PlanEnded() | BuildEnded() as ended:
-            return f"{ended.end.run.rpartition('.')[2]}: {ended.end.status}, {counted(ended.end.steps, 'step')}"
+        case PlanEnded(end) | BuildEnded(end):
+            return f"{end.run}: {end.status}, {end.stop_reason}, {counted(end.steps, 'step')}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():

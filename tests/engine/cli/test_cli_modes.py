@@ -92,7 +92,7 @@ def test_a_task_is_shown_replayed_and_verified_like_any_run(task: tuple[Place, d
 def test_a_tasks_outcome_is_one_document_with_both_runs(task: tuple[Place, dict[str, Done]]) -> None:
     _, done = task
     outcome = json.loads(done["json"].out)
-    assert (outcome["status"], outcome["final_output"], outcome["steps"]) == ("success", "posted", 3)
+    assert (outcome["status"], outcome["final_output"], outcome["steps_taken"]) == ("success", "posted", 3)
     assert outcome["plan"]["messages"][0]["content"] == PROFILES["plan"].settings["system_prompt"]
     assert outcome["build"]["messages"][0]["content"] == PROFILES["build"].settings["system_prompt"]
     assert "1. Post 3." in outcome["build"]["messages"][1]["content"]
