@@ -169,7 +169,7 @@ class _Composer:
         self.groups = tuple(dict.fromkeys(declared.sources for declared in stated if self.grouped(declared)))
 
     def grouped(self, declared: Row | Ignore) -> bool:
-        """Whether a row is said once for all its states: it leaves several, is ignored in several, or holds in every live one."""
+        """Whether a row is said once for all its states: it leaves or is ignored in several, or holds in all live ones."""
         if len(declared.sources) == 1 or declared.id in self.steps:
             return False
         live = set(self.table.states) - self.table.final
