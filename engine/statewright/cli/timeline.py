@@ -209,14 +209,7 @@ def _of_run(event: RunEvent) -> str:
             return _of_reply(reply)
         case CompactionPlanned() as planned:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
-        case (
-            plan_build.EngineFailed()
-            | CallFailed()
-            | ContextFailed()
-            | EngineFailed()
-            | EstimatorFailed()
-            | SummaryFailed() as failed
-        ):
+        case CallFailed() | ContextFailed() | EngineFailed() | EstimatorFailed() | SummaryFailed() as failed:
             return failed.error
         case CallTimedOut():
             return "the model did not reply in time"
