@@ -71,15 +71,15 @@ class Conversation:
         added, self._added = tuple(self._added), []
         return added
 
-    def reply(self, message: Message, calls: Sequence[ToolRequest], *, cut: bool) -> None:
-        """Append the model's reply; ``cut`` says that its text goes on in the next one."""
+    def reply(self, message: Message, calls: Sequence[ToolRequest], *, goes_on: bool) -> None:
+        """Append the model's reply; ``goes_on`` says that the next one continues its text."""
         if message.content or message.tool_calls:
             self.say(message)
         if calls:
             self._exchange = _Exchange(tuple(call.tool for call in calls))
         self._parts.append(message.content or "")
         self._said = "".join(self._parts) or self._said
-        if not cut:
+        if not goes_on:
             self._parts = []
 
     @property

@@ -34,6 +34,7 @@ from statewright_states.run.commands import (
     DropOldExchanges,
     FinishRun,
     Nudge,
+    NudgeToContinue,
     ReplaceOldExchanges,
 )
 from statewright_states.run.events import (
@@ -46,8 +47,7 @@ from statewright_states.run.events import (
     StartDenied,
     VerdictReached,
 )
-from statewright_states.run.facts import STATUS, CallPhase, ReplyKind, RunFacts, RunState
-from statewright_states.run.questions import reply_kind
+from statewright_states.run.facts import STATUS, CallPhase, RunFacts, RunState
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
 from statewright_states.tool.events import ToolAssessed
@@ -129,6 +129,13 @@ class Course:
         """The instance that is the run itself."""
         return self.run
 
+    @property
+    def model_calls(self) -> int:
+        """Requests sent to models so far: what the run was told of, and those of the call that it waits for, or gave up."""
+        facts = self.run.facts
+        call = self.subjects.get(f"call-{facts.calls}") if facts.in_call else None
+        return facts.model_calls + (call.facts.attempts if call is not None else 0)
+
     # -- applying ----------------------------------------------------------------------------------------------------
 
     def apply(self, seq: int, delivery: Delivery) -> Applied:
@@ -168,8 +175,7 @@ class Course:
                 self.conversation.begin(map(self.payloads.message, event.messages), event.context_tokens)
             case ReplyReceived():
                 message = self.payloads.message(event.message)
-                cut = reply_kind(event) is ReplyKind.LENGTH
-                self.conversation.reply(message, event.calls, cut=cut)
+                self.conversation.reply(message, event.calls, goes_on=taken.facts.continuing)
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
@@ -210,7 +216,7 @@ class Course:
     def _converse(self, command: Command) -> bool:
         prompts = self.inputs.config.prompts
         match command:
-            case ContinueText():
+            case ContinueText() | NudgeToContinue():
                 self._say(Message("user", prompts.continuation))
             case Nudge():
                 self._say(Message("user", prompts.nudge))
@@ -244,7 +250,7 @@ class Course:
     def state(self, times_us: tuple[int, int]) -> AgentState:
         """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
         state, pending = RunState(self.run.state), pending_approvals(self)
-        return self.projection.state(state, self.run.facts, self.conversation, times_us, pending)
+        return self.projection.state(state, self.run.facts, self.conversation, times_us, self.model_calls, pending)
 
 
 def pending_approvals(course: Course) -> list[PendingApproval]:
@@ -280,7 +286,7 @@ def end_entry(course: Course, seq: int, at_us: int) -> End:
         output=course.payloads.put(encode(projection.final_output(facts, course.conversation))),
         messages=course.conversation.digest,
         steps=facts.step,
-        model_calls=facts.model_calls,
+        model_calls=course.model_calls,
         tool_calls=facts.tool_calls,
         input_tokens=projection.usage.input_tokens,
         output_tokens=projection.usage.output_tokens,

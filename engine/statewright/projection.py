@@ -152,6 +152,7 @@ class Projection:
         facts: RunFacts,
         conversation: Conversation,
         times_us: tuple[int, int],
+        model_calls: int,
         pending: Sequence[PendingApproval] = (),
     ) -> AgentState:
         """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
@@ -168,7 +169,7 @@ class Projection:
             verified=self.verified(facts),
             started_at_us=times_us[0],
             duration_s=round((times_us[1] - times_us[0]) / 1_000_000, 6),
-            model_calls=facts.model_calls,
+            model_calls=model_calls,
             path=tuple(self.path),
             pending=() if ended else tuple(pending),
             error=self.error,

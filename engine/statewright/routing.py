@@ -173,6 +173,8 @@ class Router:
                 return CallFailed(CallFault.STOPPED, report.error, report.attempts)
             case CallOutcome.BLOCKED:
                 return CallFailed(CallFault.BLOCKED, report.error, report.attempts)
+            case CallOutcome.BUDGET:
+                return CallFailed(CallFault.BUDGET, report.error, report.attempts)
             case CallOutcome.FAILED:
                 return CallFailed(CallFault.OTHER, report.error, report.attempts)
 

@@ -108,6 +108,10 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "A reply is continued max_continuations times at most; then the run ends partial.",
         "contract 3, bound and truncated",
     ),
+    "R-CONT-3": Requirement(
+        "An empty reply ends no continuation: its reminder asks for the rest again, and what comes is joined to what was cut off.",
+        "contract 3, the output is the concatenation; contract 2, one reminder",
+    ),
     # -- the transcript -----------------------------------------------------------------------------------------------
     "R-TRANS-1": Requirement(
         "Every tool call has one tool message, in the order of the request; the final assistant message is always kept.",

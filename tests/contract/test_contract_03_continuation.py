@@ -9,7 +9,7 @@ import pytest
 from contract_runs import both, run
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError, LLMResponse, Usage
+from statewright import AgentConfig, ConfigurationError, LLMResponse, OnLimit, Usage
 
 CONTINUE = {"role": "user", "content": "Continue from where you left off."}
 
@@ -71,6 +71,39 @@ def test_a_reply_that_was_cut_off_before_its_first_word_is_asked_for_again(strea
 def test_an_empty_rest_after_a_part_does_not_lose_the_part() -> None:
     outcome = run([says("The answer is 5.", "length"), says(""), says("")])
     assert outcome.output == "The answer is 5."
+
+
+@both
+def test_an_empty_rest_ends_no_continuation(stream: bool) -> None:
+    outcome = run([says("The answer", "length"), says(""), says(" is 5.")], stream=stream)
+    assert (outcome.how, outcome.output) == (("success", "completed"), "The answer is 5.")
+    assert outcome.shown in ("", "The answer is 5.")
+
+
+def test_the_reminder_in_a_continuation_asks_for_the_rest() -> None:
+    outcome = run([says("The answer", "length"), says(""), says(" is 5.")])
+    assert outcome.messages_of(2)[-3:] == [{"role": "assistant", "content": "The answer"}, CONTINUE, CONTINUE]
+
+
+def test_a_continuation_goes_on_after_its_reminder() -> None:
+    outcome = run([says("The ", "length"), says(""), says("answer", "length"), says(" is 5.")])
+    assert (outcome.how, outcome.output) == (("success", "completed"), "The answer is 5.")
+
+
+def test_the_reminder_in_a_continuation_is_the_only_one() -> None:
+    outcome = run([says("a", "length"), says(""), says("b", "length"), says("")])
+    assert (outcome.how, outcome.output) == (("partial", "empty_reply"), "ab")
+
+
+def test_an_answer_after_a_reminder_of_its_own_is_not_joined_to_an_earlier_text() -> None:
+    script = [says("a", "length"), asks(call("look"), text="b"), says(""), says("c")]
+    assert run(script, Bench().tools).output == "c"
+
+
+def test_last_words_are_no_rest_of_a_text_that_was_cut_off() -> None:
+    config = AgentConfig(max_steps=2, on_limit=OnLimit.CLOSE)
+    outcome = run([says("a", "length"), says(""), says("so far")], config=config)
+    assert (outcome.how, outcome.output) == (("partial", "max_steps"), "so far")
 
 
 def test_a_filter_in_the_continuation_keeps_what_was_said_before() -> None:

@@ -155,7 +155,7 @@ def test_summaries_and_judgements_are_tried_again_by_the_same_rules() -> None:
 def test_a_budget_of_model_calls_is_a_ceiling_for_attempts_too() -> None:
     config = AgentConfig(budget=BudgetConfig(max_model_calls=2))
     outcome = run([failure(500)] * 2, config=config)
-    assert (outcome.status, outcome.asked) == ("failed", 2)
+    assert (outcome.how, outcome.asked) == (("partial", "budget_exceeded"), 2)
 
 
 # -- the waits -------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -21,6 +22,8 @@ from statewright import (
     EvaluationMode,
     LLMResponse,
     ModelPrice,
+    OnLimit,
+    RetryConfig,
     Usage,
 )
 
@@ -57,6 +60,53 @@ def test_an_answer_with_the_last_model_call_is_a_success() -> None:
 def test_every_attempt_is_a_model_call() -> None:
     outcome = run([failure(500), *looks(1)], Bench().tools, budget(max_model_calls=2))
     assert (outcome.how, outcome.state.model_calls) == (SPENT, 2)
+
+
+@both
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_a_budget_that_cuts_the_attempts_short_is_what_ended_the_run(limit: int, stream: bool) -> None:
+    outcome = run([failure(500)] * limit, config=budget(max_model_calls=limit), stream=stream)
+    assert (outcome.how, outcome.state.budget_spent, outcome.state.model_calls) == (SPENT, "max_model_calls", limit)
+    assert "500" in str(outcome.state.error)
+
+
+def test_what_was_done_is_kept_when_the_budget_cuts_the_attempts_short() -> None:
+    outcome = run([*looks(1), says("a", "length"), failure(500)], Bench().tools, budget(max_model_calls=3))
+    assert (outcome.how, outcome.output, outcome.outcomes) == (SPENT, "a", ["returned"])
+
+
+def test_a_service_that_failed_as_often_as_it_may_is_the_reason_with_any_budget() -> None:
+    for limit in (4, 5):
+        outcome = run([failure(500)] * 4, config=budget(max_model_calls=limit))
+        assert (outcome.how, outcome.state.budget_spent) == (("failed", "llm_error"), None)
+
+
+def test_a_failure_that_cannot_pass_is_the_reason_with_any_budget() -> None:
+    assert run([failure(401)], config=budget(max_model_calls=1)).how == ("failed", "llm_error")
+
+
+@pytest.mark.parametrize("status", [500, 401], ids=["down", "no key"])
+def test_a_budget_may_be_what_keeps_a_run_from_another_model(status: int, tmp_path: Path) -> None:
+    spare = tmp_path / "spare.json"
+    spare.write_text('{"replies": [{"content": "from the spare one"}]}')
+    retry = RetryConfig(max_attempts=1, fallback_models=(f"scripted:{spare}",))
+    hows = [
+        run([failure(status)], config=AgentConfig(retry=retry, budget=BudgetConfig(max_model_calls=limit))).how
+        for limit in (1, 2)
+    ]
+    assert hows == [SPENT, DONE]
+
+
+def test_last_words_that_a_budget_cuts_short_leave_the_limit_as_the_reason() -> None:
+    config = AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE, budget=BudgetConfig(max_model_calls=2))
+    outcome = run([*looks(1), failure(500)], Bench().tools, config)
+    assert (outcome.how, outcome.state.budget_spent) == (("partial", "max_steps"), None)
+
+
+def test_a_judge_that_a_budget_cuts_short_leaves_the_answer_unverified() -> None:
+    config = AgentConfig(budget=BudgetConfig(max_model_calls=2), evaluation=EvaluationConfig(mode=EvaluationMode.FULL))
+    outcome = run([says("done"), failure(500)], config=config)
+    assert (outcome.how, outcome.state.verified, outcome.state.model_calls) == (DONE, None, 2)
 
 
 def test_continuations_and_reminders_are_model_calls() -> None:

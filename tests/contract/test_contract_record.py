@@ -12,9 +12,19 @@ import pytest
 from contract_runs import KEY, both, on_the_wire, run
 from loop_invariants import shapes_of
 from loop_model_server import Late, Reply, failure, response, streamed
-from loop_scenarios import RUN_ID, asks, call, judges, says
+from loop_scenarios import RUN_ID, asks, call, cancel, judges, says
 from loop_tools import Bench
-from statewright import AgentConfig, AgentState, EvaluationConfig, EvaluationMode, RunEvent, SQLiteJournal, StreamChunk, replay
+from statewright import (
+    AgentConfig,
+    AgentState,
+    EvaluationConfig,
+    EvaluationMode,
+    RetryConfig,
+    RunEvent,
+    SQLiteJournal,
+    StreamChunk,
+    replay,
+)
 from statewright.testing.virtual_time import run_virtual
 
 SCRIPT: list[Reply] = [
@@ -55,6 +65,45 @@ def test_the_key_is_not_in_the_file_of_the_runs(tmp_path: Path) -> None:
     files = list(tmp_path.iterdir())
     assert files
     assert [path for path in files if KEY.encode() in path.read_bytes()] == []
+
+
+# -- counts ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("reason", "options"),
+    [
+        ("cancelled", {"at": [(5, cancel)]}),
+        ("run_timeout", {"config": AgentConfig(run_timeout_s=5)}),
+        ("step_timeout", {"config": AgentConfig(step_timeout_s=5)}),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+@pytest.mark.parametrize("failures", [0, 2])
+def test_a_request_that_was_given_up_is_counted(reason: str, options: dict[str, Any], failures: int) -> None:
+    outcome = run([*[failure(500)] * failures, Late(99, says("late"))], **options)
+    assert (outcome.reason, outcome.asked, outcome.state.model_calls) == (reason, failures + 1, failures + 1)
+
+
+def test_a_request_is_counted_once_when_the_run_ends_between_two() -> None:
+    slow = asks(call("look", seconds=9))
+    outcome = run([slow], Bench().tools, at=[(5, cancel)])
+    assert (outcome.reason, outcome.asked, outcome.state.model_calls) == ("cancelled", 1, 1)
+
+
+def test_a_wait_before_an_attempt_is_no_request() -> None:
+    outcome = run([failure(500)], config=AgentConfig(retry=RetryConfig(waits_s=(100,), max_wait_s=50)), at=[(5, cancel)])
+    assert (outcome.reason, outcome.asked, outcome.state.model_calls) == ("cancelled", 1, 1)
+
+
+def test_a_run_that_ends_before_its_first_request_counts_none() -> None:
+    outcome = run([], at=[(5, cancel)], on_build_context=_never)
+    assert (outcome.reason, outcome.asked, outcome.state.model_calls) == ("cancelled", 0, 0)
+
+
+async def _never(*_: object) -> list[Any]:
+    await asyncio.sleep(99)
+    return []
 
 
 # -- the same again --------------------------------------------------------------------------------------------------

@@ -129,6 +129,7 @@ class Outcomes:
                     CallOutcome.OVERFLOW: CallFault.OVERFLOW,
                     CallOutcome.STOPPED: CallFault.STOPPED,
                     CallOutcome.BLOCKED: CallFault.BLOCKED,
+                    CallOutcome.BUDGET: CallFault.BUDGET,
                 }
                 return CallFailed(faults.get(report.outcome, CallFault.OTHER), "no reply", report.attempts)
 

@@ -84,12 +84,24 @@ def test_no_limit_is_passed() -> None:
         facts, limits = world.facts, world.facts.settings
         assert facts.attempt_steps <= limits.max_steps, world.told("steps")
         assert facts.model_calls <= world.requests, world.told("more requests counted than made")
-        if limits.max_model_calls is not None:  # a call that was begun within the budget may still use its attempts
-            assert facts.model_calls < limits.max_model_calls + PER_CALL, world.told("model calls")
+        if limits.max_model_calls is not None:
+            assert world.requests <= limits.max_model_calls, world.told("model calls")
+        if facts.stop_reason is StopReason.BUDGET_EXCEEDED:
+            assert facts.budget is not None, world.told("a budget ended the run, and none is named")
         if limits.max_tool_calls is not None:
             assert facts.tool_calls <= limits.max_tool_calls, world.told("tool calls")
         for call in world.calls.values():
             assert call.facts.attempts <= PER_CALL, world.told(f"attempts of {call.name}")
+
+    holds_in_every_life(live)
+
+
+def test_every_request_is_counted_by_the_run_or_by_the_call_that_it_gave_up() -> None:
+    def live(world: World) -> None:
+        world.anything_happens(world.chance.randrange(40))
+        world.calms_down()
+        given_up = world.calls[f"call-{world.facts.calls}"].facts.attempts if world.facts.in_call else 0
+        assert world.facts.model_calls + given_up == world.requests, world.told("requests")
 
     holds_in_every_life(live)
 

@@ -33,6 +33,7 @@ from statewright_states.run.commands import (
     FinishRun,
     JoinLane,
     Nudge,
+    NudgeToContinue,
     PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
@@ -71,7 +72,7 @@ from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
 
-ABOUT_THE_TRANSCRIPT = (ContinueText, AskAgain, Nudge, AskToClose, ReplaceOldExchanges, DropOldExchanges, FinishRun)
+ABOUT_THE_TRANSCRIPT = (ContinueText, AskAgain, Nudge, NudgeToContinue, AskToClose, ReplaceOldExchanges, DropOldExchanges, FinishRun)
 """Commands that change messages or records alone; nothing comes back from them."""
 
 
@@ -186,13 +187,15 @@ class World:
             case CallModel():
                 assert command.call not in self.calls, f"{command.call} was asked twice"
                 call = self.calls[command.call] = Machine(command.call, CALL)
-                purpose, step = command.purpose, command.step
+                purpose, step, together = command.purpose, command.step, self.max_attempts * (1 + self.fallbacks)
+                budget = self.facts.settings.max_model_calls
+                left = together if budget is None else budget - self.facts.model_calls
                 asked = CallRequested(
                     call.name,
                     purpose,
                     step,
                     self.max_attempts,
-                    max_requests=self.max_attempts * (1 + self.fallbacks),
+                    max_requests=min(together, left),
                     fallbacks=self.fallbacks,
                     transcript="",
                     messages=0,

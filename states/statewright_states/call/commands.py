@@ -56,6 +56,8 @@ class CallOutcome(StrEnum):
     TIMED_OUT = "timed_out"
     STOPPED = "stopped"
     BLOCKED = "blocked"
+    BUDGET = "budget"
+    """Another attempt was allowed, and the budget of requests has none left for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,13 +49,19 @@ def fault(facts: CallFacts, event: AttemptFailed) -> Fault:
 @yes_no
 def attempts_left(facts: CallFacts, event: Event) -> bool:
     """May this model be tried again?"""
-    return facts.attempt < facts.max_attempts and facts.attempts < facts.max_requests
+    return facts.attempt < facts.max_attempts
 
 
 @yes_no
 def fallback_left(facts: CallFacts, event: Event) -> bool:
-    """Is there another model to turn to, and a request left for it?"""
-    return facts.model_index < facts.fallbacks and facts.attempts < facts.max_requests
+    """Is there another model to turn to?"""
+    return facts.model_index < facts.fallbacks
+
+
+@yes_no
+def requests_left(facts: CallFacts, event: Event) -> bool:
+    """Does the budget allow a further request?"""
+    return facts.attempts < facts.max_requests
 
 
 @yes_no
@@ -117,6 +123,10 @@ def report_failure(facts: CallFacts, event: AttemptFailed) -> Command:
     return replace(
         _unanswered(facts, outcome, f"{event.error}: {event.detail}"), attempts=facts.attempts - (0 if event.sent else 1)
     )
+
+
+def report_unaffordable(facts: CallFacts, event: AttemptFailed) -> Command:
+    return _unanswered(facts, CallOutcome.BUDGET, f"{event.error}: {event.detail}")
 
 
 def report_stopped(facts: CallFacts, event: Event) -> Command:
@@ -194,20 +204,29 @@ CALL: Table[CallFacts] = Table(
             req=("R-REPLY-1",), why="the machine sees the complete reply only"),
         # -- an attempt fails ----------------------------------------------------------------------------------------
         Row("CALL-04", ON_THE_WIRE,   AttemptFailed,   S.BACKING_OFF,
-            when=(fault.is_(TRANSIENT), attempts_left.yes, stopping.no), do=(back_off,),
+            when=(fault.is_(TRANSIENT), attempts_left.yes, requests_left.yes, stopping.no), do=(back_off,),
             req=("R-RETRY-1", "R-RETRY-2"), why="it may pass: wait, then try this model again"),
         Row("CALL-05", ON_THE_WIRE,   AttemptFailed,   S.SENDING,
-            when=(fault.is_(TRANSIENT), attempts_left.no, fallback_left.yes, stopping.no), do=(switch_model,),
+            when=(fault.is_(TRANSIENT), attempts_left.no, fallback_left.yes, requests_left.yes, stopping.no), do=(switch_model,),
             req=("R-RETRY-3",), why="this model had its attempts: turn to the next one"),
         Row("CALL-06", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
             when=(fault.is_(TRANSIENT), attempts_left.no, fallback_left.no, stopping.no), do=(report_failure,),
             req=("R-RETRY-1",), why="every attempt on every model failed"),
+        Row("CALL-40", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(TRANSIENT), attempts_left.yes, requests_left.no, stopping.no), do=(report_unaffordable,),
+            req=("R-BUDG-1",), why="it may pass, and the budget has no request left to see"),
+        Row("CALL-41", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(TRANSIENT), attempts_left.no, fallback_left.yes, requests_left.no, stopping.no), do=(report_unaffordable,),
+            req=("R-BUDG-1",), why="there is another model, and the budget has no request left for it"),
         Row("CALL-07", ON_THE_WIRE,   AttemptFailed,   S.SENDING,
-            when=(fault.is_(UNAVAILABLE), fallback_left.yes, stopping.no), do=(switch_model,),
+            when=(fault.is_(UNAVAILABLE), fallback_left.yes, requests_left.yes, stopping.no), do=(switch_model,),
             req=("R-RETRY-2", "R-RETRY-3"), why="no key, no quota, no such model: another attempt cannot help, another model may"),
         Row("CALL-08", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
             when=(fault.is_(UNAVAILABLE), fallback_left.no, stopping.no), do=(report_failure,),
             req=("R-RETRY-2",), why="no other model to turn to"),
+        Row("CALL-42", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
+            when=(fault.is_(UNAVAILABLE), fallback_left.yes, requests_left.no, stopping.no), do=(report_unaffordable,),
+            req=("R-BUDG-1",), why="another model may help, and the budget has no request left for it"),
         Row("CALL-09", ON_THE_WIRE,   AttemptFailed,   S.FAILED,
             when=(fault.is_(OVERFLOW, REJECTED),), do=(report_failure,),
             req=("R-RETRY-2", "R-CTX-3"), why="the same request can only fail again; an overflow is cured by the run, by compaction"),

@@ -51,6 +51,11 @@ class Nudge(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class NudgeToContinue(Command):
+    """Remind the model, which said nothing, of the rest of a text that was cut off."""
+
+
+@dataclass(frozen=True, slots=True)
 class AskToClose(Command):
     """Ask for a summary of what is done, without tools."""
 

@@ -20,6 +20,7 @@ from statewright_states.run.commands import (
     FinishRun,
     JoinLane,
     Nudge,
+    NudgeToContinue,
     PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
@@ -103,6 +104,10 @@ def ask_again(facts: RunFacts, event: Event) -> Command:
 
 def nudge(facts: RunFacts, event: Event) -> Command:
     return Nudge()
+
+
+def nudge_to_continue(facts: RunFacts, event: Event) -> Command:
+    return NudgeToContinue()
 
 
 def plan_compaction(facts: RunFacts, event: Event) -> Command:
@@ -286,7 +291,8 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
 
 
 def _after_reply(facts: RunFacts, event: ReplyReceived) -> RunFacts:
-    facts = replace(facts, context_tokens=event.context_tokens, silent=event.silent)
+    goes_on = {ReplyKind.LENGTH: True, ReplyKind.EMPTY: facts.continuing}.get(reply_kind(event), False)
+    facts = replace(facts, context_tokens=event.context_tokens, silent=event.silent, continuing=goes_on)
     if not event.calls:
         return facts
     facts = replace(facts, exchanges=facts.exchanges + 1, tools=tuple(OpenCall(call, WAITING) for call in event.calls))
@@ -308,8 +314,10 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
             return _after_call(facts, command)
         case ContinueText() | AskAgain():
             return replace(facts, continuations=facts.continuations + 1)
-        case Nudge():
+        case Nudge() | NudgeToContinue():
             return replace(facts, nudged=True)
+        case AskToClose():
+            return replace(facts, continuing=False)
         case DropOldExchanges():
             return replace(facts, exchanges=command.exchanges, context_tokens=command.context_tokens)
         case BuildContext() if command.attempt != facts.attempt:
@@ -346,6 +354,7 @@ def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
         attempt_steps=0,
         continuations=0,
         nudged=False,
+        continuing=False,
         compacted=False,
         exchanges=0,
         tools=(),

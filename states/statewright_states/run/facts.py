@@ -100,6 +100,8 @@ class CallFault(StrEnum):
     OVERFLOW = "overflow"
     STOPPED = "stopped"
     BLOCKED = "blocked"
+    BUDGET = "budget"
+    """It failed, and the budget allowed no further attempt."""
     OTHER = "other"
 
 
@@ -208,6 +210,8 @@ class RunFacts:
     in_call: bool = False
     continuations: int = 0
     nudged: bool = False
+    continuing: bool = False
+    """Whether the rest of a text that was cut off is awaited."""
     compacted: bool = False
     """Whether this step has been compacted already."""
     overflowed: bool = False

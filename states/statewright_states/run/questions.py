@@ -98,6 +98,12 @@ def nudged(facts: RunFacts, event: Event) -> bool:
     return facts.nudged
 
 
+@yes_no
+def continuing(facts: RunFacts, event: Event) -> bool:
+    """Was the rest of a text awaited that had been cut off?"""
+    return facts.continuing
+
+
 # -- limits ----------------------------------------------------------------------------------------------------------
 
 

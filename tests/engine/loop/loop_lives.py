@@ -191,16 +191,20 @@ def _steps_are_bounded(config: AgentConfig, state: AgentState) -> None:
     assert max(numbers, default=0) <= config.max_steps * attempts, f"{config.max_steps} steps may be taken, {numbers} were"
     said = [message["content"] for message in state.messages]
     assert said.count(config.prompts.nudge) <= 1
-    assert said.count(config.prompts.continuation) <= config.max_continuations * max(config.max_steps, 1)
+    assert said.count(config.prompts.continuation) <= config.max_continuations * max(config.max_steps, 1) + 1
 
 
 def _requests_are_bounded(config: AgentConfig, state: AgentState, shapes: Shapes, processes: int) -> None:
     """A process that died may have sent one request of a call in vain; a summary of nothing is commanded and not sent."""
-    sent = Counter[str]()
+    sent, counted = Counter[str](), 0
     for shape in shapes:
-        sent[shape.get("instance", "")] += sum(one["command"] == "SendRequest" for one in shape.get("commands", ()))
+        requests = [one["data"] for one in shape.get("commands", ()) if one["command"] == "SendRequest"]
+        sent[shape.get("instance", "")] += len(requests)
+        counted += sum(request["new_attempt"] for request in requests)
         if shape.get("event") == "AttemptFailed" and not shape["data"]["sent"]:
             sent[shape["instance"]] -= 1
+            counted -= 1
+    assert state.model_calls == counted, f"{counted} requests were sent, {state.model_calls} were counted"
     each = config.retry.max_attempts * (1 + len(config.retry.fallback_models)) + processes - 1
     assert max(sent.values(), default=0) <= each, f"{each} requests may be sent for one call: {sent}"
     most = config.budget.max_model_calls

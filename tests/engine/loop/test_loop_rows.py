@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from loop_configurations import SPARE_MODELS
 from loop_invariants import ALL_ROWS, Rows
 from loop_journals import DawdlingJournal
 from loop_scenarios import RUN_ID, Happening, Person, asks, call, cancel, decisions_cross, judges, playing, says, stop
@@ -51,6 +52,7 @@ LATE_SUMMING = ContextConfig(summarize_after_steps=5, keep_recent_steps=1)
 SMALL = AgentConfig(context=ContextConfig(max_context_tokens=700, summarize_after_steps=0, keep_recent_steps=1))
 SMALL_KEEPING = AgentConfig(context=ContextConfig(max_context_tokens=850, summarize_after_steps=0, keep_recent_steps=2))
 EARLIER = [{"role": role, "content": f"{role} " * 40} for role in ("user", "assistant") * 3]
+SPARE = {"retry": RetryConfig(max_attempts=1, fallback_models=(SPARE_MODELS[0],))}
 QUICK = RetryConfig(waits_s=(100,), max_wait_s=1)
 ALLOWED = SimpleNamespace(allowed=True, reason="")
 
@@ -157,6 +159,7 @@ scenario("an empty reply in the last step", "RUN-23", script=[says("")], config=
 scenario("an empty reply at the end of the budget", "RUN-66", script=[says("")], config=ONE_CALL)
 scenario("an empty reply before the last words", "RUN-114", "RUN-53", script=[says(""), says("so far")], config=CLOSE)
 scenario("an empty reply, and last words are not paid for", "RUN-115", script=[says("")], config=CLOSE_AFTER_ONE_CALL)
+scenario("an empty reply in place of the rest", "RUN-141", script=[says("a", "length"), says(""), says("b")])
 scenario("two empty replies", "RUN-24", script=[says(""), says("")])
 scenario("an unknown ending", "RUN-25", script=[says("a", "weird")])
 scenario("the step takes too long", "RUN-26", "CALL-14", script=[Delay(9), says("a")], config=AgentConfig(step_timeout_s=5))
@@ -177,6 +180,9 @@ scenario(
 scenario("an estimator is broken", "RUN-129", script=[says("a")], token_estimator=Constant(-1))
 scenario("a cure is not paid for", "RUN-67", script=[OVERFLOW], config=ONE_CALL)
 scenario("the service is down", "RUN-30", "CALL-04", "CALL-06", "CALL-11", script=[DOWN] * 4)
+scenario("another attempt is not paid for", "RUN-140", "CALL-40", script=[DOWN], config=ONE_CALL)
+scenario("another model is not paid for", "RUN-140", "CALL-41", script=[DOWN], config=ONE_CALL.model_copy(update=SPARE))
+scenario("a model with a key is not paid for", "RUN-140", "CALL-42", script=[NO_KEY], config=ONE_CALL.model_copy(update=SPARE))
 scenario("there is no key", "CALL-08", script=[NO_KEY])
 scenario(
     "some calls need a person",
