@@ -106,16 +106,16 @@ class Wire:
         history: Sequence[Mapping[str, Any]] = (),
         stream: bool = False,
         at: Sequence[tuple[float, Happening]] = (),
-        **names: str,
+        session: str | None = None,
+        requested_by: str | None = None,
     ) -> WireOutcome:
-        """Run the task to its end, or until it waits for a person. ``at`` lists what happens meanwhile, by virtual seconds.
-
-        ``names`` are the session and who asks for the run.
-        """
+        """Run the task to its end, or until it waits for a person. ``at`` lists what happens meanwhile, by virtual seconds."""
         happenings = [asyncio.create_task(_happen(after_s, what, self.loop)) for after_s, what in at]
-        given: dict[str, Any] = {"stream": stream, "on_stream_chunk": self.chunks.append, "run_id": RUN_ID, **names}
+        given: dict[str, Any] = {"session": session, "requested_by": requested_by, "run_id": RUN_ID}
+        shown = self.chunks.append
         try:
-            return await self._outcome(await self.loop.run(prompt, list(history), **given))
+            state = await self.loop.run(prompt, list(history), stream=stream, on_stream_chunk=shown, **given)
+            return await self._outcome(state)
         finally:
             for happening in happenings:
                 happening.cancel()

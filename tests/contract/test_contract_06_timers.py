@@ -101,6 +101,7 @@ def test_the_time_that_a_person_takes_counts_for_the_run_and_not_for_the_tool() 
 def test_a_step_that_takes_too_long_ends_the_run_partial_with_what_was_done(stream: bool) -> None:
     outcome = run([asks(call("look")), "hang"], Bench().tools, AgentConfig(step_timeout_s=30), stream=stream)
     assert (outcome.how, outcome.outcomes, outcome.ended_at_s, outcome.roles) == (STEP, ["returned"], 30, "uat")
+    assert "Step 2" in str(outcome.output)
 
 
 def test_a_step_that_takes_too_long_closes_its_connection() -> None:

@@ -253,7 +253,7 @@ def signed(approval: ApprovalConfig, *statements: Statement, requested_by: str |
     async def case() -> tuple[str, list[str]]:
         bench, uncounted = Bench(), list[str]()
         async with on_the_wire([PAY], bench.tools, AgentConfig(approval=approval)) as wire:
-            outcome = await wire.run(**({"requested_by": requested_by} if requested_by else {}))
+            outcome = await wire.run(requested_by=requested_by)
             for actor, meaning in statements:
                 try:
                     await wire.loop.decide(RUN_ID, "c1", meaning != "rejected", actor=actor, meaning=meaning)

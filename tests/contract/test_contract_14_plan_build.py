@@ -138,6 +138,13 @@ def test_a_plan_is_not_judged_as_if_it_were_the_work() -> None:
     assert (outcome.how, plan_of(outcome).verified, outcome.state.verified) == (SUCCESS, None, True)
 
 
+def test_a_correction_is_a_fresh_attempt_of_the_build_alone() -> None:
+    config = AgentConfig(evaluation=EvaluationConfig(mode=EvaluationMode.FULL))
+    outcome = built([PLAN, says("bad"), judges(False), DONE, judges(True)], config=config)
+    assert (outcome.how, outcome.state.final_output, outcome.asked) == (SUCCESS, "done", 5)
+    assert "1. save it" in outcome.contents_of(3)[-1], "the plan stands"
+
+
 def test_only_the_build_is_streamed() -> None:
     outcome = built([LOOK, PLAN, DONE], Bench().tools, stream=True)
     assert [request.get("stream", False) for request in outcome.wire.server.requests] == [False, False, True]
@@ -225,7 +232,8 @@ def test_a_plan_without_a_word_is_never_built_on() -> None:
     ids=["success", "partial", "failed"],
 )
 def test_the_task_has_one_status_which_is_that_of_its_build(build: list[Reply], how: tuple[str, str]) -> None:
-    outcome = built([PLAN, *build])
+    script: list[Reply] = [PLAN, *build]
+    outcome = built(script)
     assert (outcome.how, outcome.state.build is not None) == (how, True)
     assert outcome.state.status is outcome.state.runs[-1].status
 
@@ -234,7 +242,7 @@ def test_steps_calls_and_tokens_of_both_runs_add_up() -> None:
     def used(reply: LLMResponse, tokens: int) -> LLMResponse:
         return replace(reply, usage=Usage(tokens, 1))
 
-    script = [used(LOOK, 10), failure(500), used(PLAN, 20), used(SAVE, 40), used(DONE, 80)]
+    script: list[Reply] = [used(LOOK, 10), failure(500), used(PLAN, 20), used(SAVE, 40), used(DONE, 80)]
     state = built(script, Bench().tools).state
     assert (state.steps_taken, len(state.steps), state.model_calls, state.tool_calls) == (4, 4, 5, 2)
     assert (state.usage.input_tokens, state.usage.output_tokens) == (150, 4)

@@ -250,13 +250,13 @@ def test_a_guard_that_fails_means_no_unless_it_is_optional(guard: Any, optional:
 @pytest.mark.parametrize("point", GUARDED)
 def test_a_guard_that_fails_means_no_at_every_point(point: HookPoint) -> None:
     config = AgentConfig(context=SUMMING, evaluation=JUDGING)
-    script = {
+    scripts: dict[HookPoint, list[Reply]] = {
         HookPoint.BEFORE_AGENT_START: [],
         HookPoint.BEFORE_MODEL_CALL: [],
         HookPoint.BEFORE_COMPACTION: [LOOK, LOOK, says("done"), judges(True)],
         HookPoint.BEFORE_EVALUATION: EVERYTHING[:-1],
-    }.get(point, EVERYTHING)
-    outcome = run(script, Bench().tools, config, hooks=[hook(point)(fail)])
+    }
+    outcome = run(scripts.get(point, EVERYTHING), Bench().tools, config, hooks=[hook(point)(fail)])
     assert set(decisions(outcome)) == {(point.value, "fail", "failed")}
 
 
@@ -281,7 +281,10 @@ def test_an_observer_cannot_change_or_fail_a_run(point: HookPoint, broken: Any) 
 def test_a_session_begins_once_and_ends_when_the_loop_is_closed() -> None:
     async def case() -> None:
         told: list[str] = []
-        hooks = [hook(f"session_{what}", name="tell")(lambda _, what=what: told.append(what)) for what in ("start", "end")]
+        hooks = [
+            hook("session_start", name="tell")(lambda _: told.append("start")),
+            hook("session_end", name="tell")(lambda _: told.append("end")),
+        ]
         async with on_the_wire([says("a"), says("b")], hooks=hooks) as wire:
             await wire.run(session="s")
             await wire.loop.run("more", session="s")

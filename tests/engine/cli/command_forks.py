@@ -100,6 +100,7 @@ def _become(request: Mapping[str, Any], streams: list[int]) -> None:
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
+    sys.stderr = os.fdopen(2, "w", buffering=1, closefd=False)  # it may be a terminal now, and knew that it was a file
     os.chdir(request["folder"])
     os.environ.clear()
     os.environ.update(request["environment"])

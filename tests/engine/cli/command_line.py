@@ -245,6 +245,8 @@ class ModelServer:
     gate: threading.Event = field(default_factory=threading.Event)
     piece_s: float = 0.0
     requests: list[Messages] = field(default_factory=list[Messages])
+    streamed: list[bool] = field(default_factory=list[bool])
+    """Whether each request asked for a stream."""
     port: int = 0
 
     @property
@@ -262,6 +264,7 @@ def model_server(answer: Answer) -> Iterator[ModelServer]:
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
             state.requests.append(body["messages"])
+            state.streamed.append(bool(body.get("stream")))
             state.gate.wait(DEADLINE_S)
             message = {"role": "assistant", "content": None, **state.answer(body["messages"])}
             try:

@@ -128,10 +128,11 @@ def test_doctor_finds_a_file_that_is_wrong_as_a_whole(outcomes: dict[str, Done])
 def test_the_command_line_is_the_highest_layer(tmp_path: Path) -> None:
     path = tmp_path / "agents.toml"
     path.write_text(AGENTS)
-    options = AgentOptions(config=path, agent="clerk", max_steps=3, self_eval="full", dry_run=True)
+    options = AgentOptions(config=path, agent="clerk", max_steps=3, self_eval="full", dry_run=True, step_timeout=5, timeout=60)
     agent = options.resolved(ModelOptions(model="openai:other", tools=("mine",)))
     assert (agent.model, agent.tools) == ("openai:other", ("mine",))
     assert (agent.settings.max_steps, agent.settings.dry_run) == (3, True)
+    assert (agent.settings.step_timeout_s, agent.settings.run_timeout_s) == (5, 60)
     assert (agent.settings.evaluation.mode, agent.settings.evaluation.max_retries) == ("full", 1)
     assert agent.settings.system_prompt == "You keep the books."
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from tempfile import TemporaryFile
 from typing import Any
 
 import pytest
 
+from command_forks import FORKS
 from command_line import STATEWRIGHT, Place, call, model_server
 
 ANSWER = "17 plus 25 is 42."
@@ -64,6 +66,34 @@ def test_streamed_and_unstreamed_runs_take_the_same_rows(place: Place) -> None:
             for flag in ("--stream", "--no-stream")
         ]
     assert paths[0] == paths[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "streamed"),
+    [((), True), (("--no-stream",), False), (("--json",), False), (("--quiet",), False), (("--json", "--stream"), True)],
+    ids=str,
+)
+def test_text_is_streamed_to_a_terminal_unless_the_options_say_otherwise(
+    place: Place, options: tuple[str, ...], streamed: bool
+) -> None:
+    master, slave = os.openpty()
+    with (
+        model_server(lambda messages: {"content": "a b c"}) as server,
+        TemporaryFile() as nothing,
+        TemporaryFile() as out,
+        open(master, "rb", buffering=0) as shown,
+        open(slave, "wb", buffering=0) as screen,
+    ):
+        words = ("run", "x", *server.options, *options)
+        code = FORKS.run(words, place.folder, place.environment(), [nothing, out, screen])
+        assert code == 0, shown.read(9000)
+        assert server.streamed == [streamed]
+
+
+def test_nothing_is_streamed_where_there_is_no_terminal(place: Place) -> None:
+    with model_server(lambda messages: {"content": "a b c"}) as server:
+        place.run("run", "x", *server.options)
+        assert server.streamed == [False]
 
 
 @pytest.mark.parametrize(
