@@ -12,7 +12,9 @@ from statewright.cli.output import first_line, printable
 from statewright.config import RetryConfig
 from statewright.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
+from statewright_states.plan_build import events as plan_build
 from statewright_states.plan_build.events import BuildEnded, PlanEnded
+from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
@@ -34,6 +36,7 @@ from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool.events import (
     ApprovalGiven,
     NobodyToAsk,
+    ToolAssessed,
     ToolFailed,
     ToolRepeated,
     ToolRequested,
@@ -208,8 +211,10 @@ def _of_run(event: RunEvent) -> str:
             return _of_reply(reply)
         case CompactionPlanned() as planned:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
-        case CallFailed() | ContextFailed() | EngineFailed() | EstimatorFailed() | SummaryFailed() as failed:
+        case CallFailed() | ContextFailed() | EstimatorFailed() | SummaryFailed() as failed:
             return failed.error
+        case EngineFailed() | plan_build.EngineFailed() as defect:
+            return defect.error
         case CallTimedOut():
             return "the model did not reply in time"
         case SummaryReady():
@@ -223,7 +228,7 @@ def _of_run(event: RunEvent) -> str:
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
         case PlanEnded() | BuildEnded() as ended:
-            return f"{ended.end.run.rpartition('.')[2]}: {ended.end.status}, {counted(ended.end.steps, 'step')}"
+            return _of_child(ended.end)
         case StopRequested():
             return "stop requested"
         case CancelRequested():
@@ -234,6 +239,11 @@ def _of_run(event: RunEvent) -> str:
             return "taken up again"
         case _:
             return ""
+
+
+def _of_child(end: ChildEnd) -> str:
+    why = "" if end.status is Ending.SUCCESS else f", {end.stop_reason}"
+    return f"{end.run.rpartition('.')[2]}: {end.status}{why}, {counted(end.steps, 'step')}"
 
 
 def _of_reply(reply: ReplyReceived) -> str:
@@ -274,6 +284,8 @@ def _of_tool(event: RunEvent, took: str) -> str:
             return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
         case NobodyToAsk():
             return "nobody can be asked"
+        case ToolAssessed() as assessed:
+            return assessed.reason
         case ToolFailed() as failed:
             return f"{took}, {failed.error}"
         case ToolSkipped() as skipped:
