@@ -17,7 +17,7 @@ Format = Literal["mermaid", "dot", "svg", "markdown"]
 
 
 def diagram(
-    table: Literal["run", "call", "tool"],
+    table: Literal["run", "call", "tool", "plan_build"],
     /,
     *,
     format_name: Annotated[Format, Parameter(name="--format", show_default=True)] = "mermaid",
@@ -28,7 +28,7 @@ def diagram(
     Parameters
     ----------
     table
-        What to draw: a run, a model call, or a tool call.
+        What to draw: a run, a model call, a tool call, or a task that one run plans and another builds.
     format_name
         svg needs `pip install "statewright[diagrams]"`.
     out

@@ -14,6 +14,7 @@ from statewright.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
 from statewright_states.plan_build import events as plan_build
 from statewright_states.plan_build.events import BuildEnded, PlanEnded
+from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
@@ -35,6 +36,7 @@ from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool.events import (
     ApprovalGiven,
     NobodyToAsk,
+    ToolAssessed,
     ToolFailed,
     ToolRepeated,
     ToolRequested,
@@ -209,8 +211,10 @@ def _of_run(event: RunEvent) -> str:
             return _of_reply(reply)
         case CompactionPlanned() as planned:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
-        case CallFailed() | ContextFailed() | EngineFailed() | EstimatorFailed() | SummaryFailed() as failed:
+        case CallFailed() | ContextFailed() | EstimatorFailed() | SummaryFailed() as failed:
             return failed.error
+        case EngineFailed() | plan_build.EngineFailed() as defect:
+            return defect.error
         case CallTimedOut():
             return "the model did not reply in time"
         case SummaryReady():
@@ -223,10 +227,15 @@ def _of_run(event: RunEvent) -> str:
             return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
+<<<<<<< HEAD
         case plan_build.EngineFailed() as failed:
             return failed.error
         case PlanEnded(end) | BuildEnded(end):
             return f"{end.run}: {end.status}, {end.stop_reason}, {counted(end.steps, 'step')}"
+=======
+        case PlanEnded() | BuildEnded() as ended:
+            return _of_child(ended.end)
+>>>>>>> wt-agents
         case StopRequested():
             return "stop requested"
         case CancelRequested():
@@ -237,6 +246,11 @@ def _of_run(event: RunEvent) -> str:
             return "taken up again"
         case _:
             return ""
+
+
+def _of_child(end: ChildEnd) -> str:
+    why = "" if end.status is Ending.SUCCESS else f", {end.stop_reason}"
+    return f"{end.run.rpartition('.')[2]}: {end.status}{why}, {counted(end.steps, 'step')}"
 
 
 def _of_reply(reply: ReplyReceived) -> str:
@@ -277,6 +291,8 @@ def _of_tool(event: RunEvent, took: str) -> str:
             return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
         case NobodyToAsk():
             return "nobody can be asked"
+        case ToolAssessed() as assessed:
+            return assessed.reason
         case ToolFailed() as failed:
             return f"{took}, {failed.error}"
         case ToolSkipped() as skipped:

@@ -8,8 +8,8 @@ rows it lists. A row that leaves several states in the same way is said once, on
 Element ids. A line has its row's id. A row that stands on several cards (it stays in each of several states, or the
 happy path passes it) has the plain id on one of them, the first or the happy path's, and ``ID--state`` on the others.
 Cards are ``machine-state``, edges ``machine-state-to-state``, groups ``machine-from-state-state`` or, when no live
-state is missing, ``machine-from-every-live-state`` (``machine-in-every-end`` for what every end ignores). A character
-that an id cannot hold is percent-encoded.
+state is missing, ``machine-from-every-live-state`` (``machine-in-every-end`` for what every end ignores,
+``machine-in-every-state`` for what every state does). A character that an id cannot hold is percent-encoded.
 """
 
 from __future__ import annotations
@@ -205,6 +205,8 @@ class _Composer:
             return "in-every-end", "in every end"
         if set(self.table.states) - self.table.final == set(states):
             return "from-every-live-state", "from every live state"
+        if set(self.table.states) == set(states):
+            return "in-every-state", "in every state"
         return f"from-{'-'.join(states)}", one_line(f"from {', '.join(states)}")
 
     def card_id(self, state: StrEnum) -> str:

@@ -85,7 +85,10 @@ def style_sheet(scope: str) -> str:
     """The CSS of one drawing; every selector lies within ``scope``, so that drawings can share a page."""
     fixed = "\n".join(_scoped(scope, rule) for rule in _FIXED.splitlines())
     light, dark = (_colours(scope, dark) for dark in (False, True))
-    return f"{fixed}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
+    # Browsers keep a stand-alone drawing at the top of the page by this height; converters that know simple rules alone
+    # (CairoSVG) would take it for none and draw nothing, but leave out what stands under @media.
+    height = f"@media all {{\n{scope} {{ height: auto; }}\n}}"
+    return f"{fixed}\n{light}\n{height}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}"
 
 
 def _colours(scope: str, dark: bool) -> str:

@@ -77,7 +77,7 @@ def _opening(drawn: Picture, width: float, height: float) -> str:
     return f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" class="statewright-drawing" lang="en" viewBox="0 0 {_n(width)} {_n(height)}"
-  width="100%" style="max-width: {_n(width * MAX_SCALE)}px; height: auto"
+  width="100%" style="max-width: {_n(width * MAX_SCALE)}px"
   role="graphics-document document" aria-roledescription="state diagram" aria-labelledby={labelled}>
 <title id={title}>The {escape(drawn.name)} machine</title>
 <desc id={description}>{escape(_description(drawn))}</desc>

@@ -53,11 +53,9 @@ class ToolRuns:
         digest = call_digest(request.name, arguments)
         fault = self._fault(command.tool, request, arguments)
         if fault is not None:
-            return self._refused(Assessment.FAULTY, digest, request, prompts.failed(fault))
+            return self._refused(Assessment.FAULTY, digest, request, fault)
         if request.name not in self._course.inputs.cards:
-            return self._refused(
-                Assessment.DENIED, digest, request, prompts.denied(f"{request.name} is not among the allowed tools")
-            )
+            return self._refused(Assessment.DENIED, digest, request, f"{request.name} is not among the allowed tools")
         if self._equipment.on_tool_check is not None or self._equipment.hooks.at(HookPoint.BEFORE_TOOL_CALL):
             return None
         return self._clear(request, arguments)
@@ -81,9 +79,10 @@ class ToolRuns:
         known = ", ".join(self._course.inputs.cards) or "none"
         return f"there is no tool named {name!r}." + (f" Did you mean {close!r}?" if close else "") + f" Known tools: {known}"
 
-    def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, text: str) -> ToolAssessed:
+    def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, reason: str) -> ToolAssessed:
+        text = prompts.failed(reason) if assessment is Assessment.FAULTY else prompts.denied(reason)
         message = prompts.tool_message(request.call_id, self._bounded(text))
-        return ToolAssessed(assessment, digest, self._course.payloads.put_message(message))
+        return ToolAssessed(assessment, digest, self._course.payloads.put_message(message), reason=reason)
 
     async def _authorise(self, cause: str, command: AssessTool) -> None:
         request, arguments = self._course.projection.arguments_of(command.tool)
@@ -92,7 +91,7 @@ class ToolRuns:
         if objection is None:
             event = await self._guarded(command.tool, request, arguments)
         else:
-            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(objection))
+            event = self._refused(Assessment.DENIED, digest, request, objection)
         self._deliver("tool", command.tool, event, cause)
 
     async def _guarded(self, name: str, request: ToolRequest, arguments: str) -> ToolAssessed:
@@ -103,7 +102,7 @@ class ToolRuns:
         asked = await self._equipment.hooks.decide(HookPoint.BEFORE_TOOL_CALL, subject)
         if asked.objection is not None:
             digest = call_digest(request.name, arguments)
-            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(asked.objection))
+            event = self._refused(Assessment.DENIED, digest, request, asked.objection)
         elif asked.subject.arguments is shown:
             event = self._clear(request, arguments)
         else:
@@ -115,15 +114,15 @@ class ToolRuns:
         try:
             arguments = encode(dict(given)).decode()
         except (TypeError, ValueError, RecursionError) as error:
-            text = prompts.denied(f"a hook gave arguments that are not JSON: {error}")
-            return self._refused(Assessment.DENIED, call_digest(request.name, ""), request, text)
+            reason = f"a hook gave arguments that are not JSON: {error}"
+            return self._refused(Assessment.DENIED, call_digest(request.name, ""), request, reason)
         call = Message("assistant", None, (ToolCall(request.call_id, request.name, arguments),))
         changed = self._course.payloads.put_message(call)
         fault = self._fault(name, request, arguments)
         if fault is None:
             return replace(self._clear(request, arguments), changed=changed)
         digest = call_digest(request.name, arguments)
-        return replace(self._refused(Assessment.FAULTY, digest, request, prompts.failed(fault)), changed=changed)
+        return replace(self._refused(Assessment.FAULTY, digest, request, fault), changed=changed)
 
     @staticmethod
     def _clear(request: ToolRequest, arguments: str) -> ToolAssessed:

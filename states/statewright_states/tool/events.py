@@ -26,7 +26,8 @@ class ToolRequested(Event):
 class ToolAssessed(Event):
     """The call was resolved, parsed and authorised. ``arguments`` is the digest of what would be executed.
 
-    ``message`` is the digest of the tool message for the model when the call is refused. ``changed`` is that of the call
+    ``message`` is the digest of the tool message for the model when the call is refused, and ``reason`` says why it is.
+    ``changed`` is that of the call
     (an assistant message that holds it alone) when guards replaced its arguments, and ``decisions`` are theirs.
     """
 
@@ -35,6 +36,7 @@ class ToolAssessed(Event):
     message: str | None = None
     changed: str | None = None
     decisions: tuple[HookDecision, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -139,9 +139,9 @@ def test_diagram_draws_a_table(place: Place, format_name: str, begins: str) -> N
 
 
 def test_a_drawing_without_a_file_goes_to_stdout(place: Place) -> None:
-    done = place.run("diagram", "run")
+    done = place.run("diagram", "plan_build")
     assert done.code == 0
-    assert "RUN-01" in done.out
+    assert "PLAN-01" in done.out
 
 
 def test_doctor_looks_at_what_a_run_needs(recorded: Place) -> None:

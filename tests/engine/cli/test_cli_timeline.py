@@ -32,6 +32,7 @@ from statewright_states.run.events import (
 from statewright_states.run.facts import CallFault, CutOff, Finish
 from statewright_states.tool.events import (
     ApprovalGiven,
+    ToolAssessed,
     ToolFailed,
     ToolRepeated,
     ToolRequested,
@@ -39,6 +40,7 @@ from statewright_states.tool.events import (
     ToolReturned,
     ToolStopped,
 )
+from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 COUNTS = dict.fromkeys(("model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd"), 0)
@@ -76,7 +78,7 @@ def words(*entries: RunEvent) -> str:
         (CallFailed(CallFault.OTHER, "no connection\n  where: there", 4), "no connection"),
         (CallTimedOut(1), "the model did not reply in time"),
         (ContextFailed("no context"), "no context"),
-        (PlanEnded(PLANNED), "t.plan: partial, max_steps, 3 steps"),
+        (PlanEnded(PLANNED), "plan: partial, max_steps, 3 steps"),
         (plan_build.EngineFailed("a defect"), "a defect"),
         (OutcomeStated("tool-1.1", True, "Ada", "I looked"), "Ada says: go on. I looked"),
         (ToolOutcomeUnknown("tool-1.1", 10), "tool-1.1 began, and nobody knows how it ended"),
@@ -133,6 +135,8 @@ def test_what_happens_to_a_tool_is_said_with_its_name_and_duration() -> None:
     assert words(running, entry(ToolStopped("sha256:0"), "tool-1.1", at_s=2, to="running")).endswith("stop requested")
     repeated = words(requested, entry(ToolRepeated("tool-1.1", "sha256:0", ASKED), "tool-2.1", to="repeated"))
     assert repeated == "made again; the result of tool-1.1 stands for it"
+    refused = ToolAssessed(Assessment.FAULTY, "sha256:0", "sha256:0", reason="b: is not an argument of this tool")
+    assert words(requested, entry(refused, "tool-1.1", to="failed")) == "b: is not an argument of this tool"
     approved = ApprovalGiven(True, "Ada", "approved", "", "sha256:0")
     assert words(entry(approved, "tool-1.1")) == "approved by Ada"
     timeline = Timeline(RetryConfig())

@@ -126,6 +126,18 @@ def test_it_has_a_name_a_description_a_legend_and_a_dark_side(
     assert "the happy path" in "".join(next(with_class(tree, "legend")).itertext())
 
 
+@every_name
+def test_a_converter_that_knows_simple_styles_alone_finds_a_height(name: str, texts: dict[str, str]) -> None:
+    """``height: auto`` is for browsers: a converter that takes it for none draws nothing."""
+    simple_styles = texts[name].partition("@media")[0]
+    assert "height: auto" in texts[name]
+    assert "height: auto" not in simple_styles
+
+
+def test_what_is_ignored_in_every_state_says_so_instead_of_naming_them_all(trees: dict[str, ElementTree.Element]) -> None:
+    assert by_id(trees["run"])["run-in-every-state"].get("aria-label") == "in every state"
+
+
 # -- legibility ------------------------------------------------------------------------------------------------------
 
 
