@@ -227,15 +227,8 @@ def _of_run(event: RunEvent) -> str:
             return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
-<<<<<<< HEAD
-        case plan_build.EngineFailed() as failed:
-            return failed.error
-        case PlanEnded(end) | BuildEnded(end):
-            return f"{end.run}: {end.status}, {end.stop_reason}, {counted(end.steps, 'step')}"
-=======
         case PlanEnded() | BuildEnded() as ended:
             return _of_child(ended.end)
->>>>>>> wt-agents
         case StopRequested():
             return "stop requested"
         case CancelRequested():

@@ -60,7 +60,7 @@ def test_a_task_is_planned_then_built_and_both_are_shown_by_their_names(task: tu
     _, done = task
     shown = done["run"].err
     assert shown.index("agent plan  openai:stub") < shown.index("PLAN-02") < shown.index("agent build  openai:stub")
-    assert "task.plan: success, completed, 1 step" in shown
+    assert "plan: success, 1 step" in shown
 
 
 def test_a_task_that_waits_says_what_to_type_and_its_list_says_so(task: tuple[Place, dict[str, Done]]) -> None:
@@ -85,7 +85,7 @@ def test_a_task_is_shown_replayed_and_verified_like_any_run(task: tuple[Place, d
     assert done["show"].out.startswith("task  openai:stub")
     for text in (
         "PLAN-02",
-        "task.build: success, completed, 2 steps",
+        "build: success, 2 steps",
         "statewright show task.plan",
         "success  completed · 3 steps",
     ):
