@@ -199,8 +199,6 @@ class _Composer:
         return Card(identity, title, self.sections(states, rows, ignores), group=True, last=self.table.final.issuperset(states))
 
     def group_name(self, states: tuple[StrEnum, ...]) -> tuple[str, str]:
-        if set(self.table.states) == set(states):
-            return "in-every-state", "in every state"
         if set(self.table.final) == set(states):
             return "in-every-end", "in every end"
         if set(self.table.states) - self.table.final == set(states):
