@@ -170,6 +170,7 @@ class Course:
                 message = self.payloads.message(event.message)
                 cut = reply_kind(event) is ReplyKind.LENGTH
                 self.conversation.reply(message, event.calls, cut=cut)
+                self.projection.error = None  # what went wrong before, such as a request that was too long, is mended
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
