@@ -176,6 +176,7 @@ class Course:
             case ReplyReceived():
                 message = self.payloads.message(event.message)
                 self.conversation.reply(message, event.calls, goes_on=taken.facts.continuing)
+                self.projection.error = None  # what went wrong before, such as a request that was too long, is mended
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)

@@ -217,7 +217,8 @@ def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner
 def _heading(run_id: str, worker: Worker | None, journal: SQLiteJournal) -> str:
     facts = [run_id, "plan, then build"]
     if worker is not None:
-        facts = [run_id, f"agent {worker.name}" if worker.name else "", worker.provider.model]
+        dry = "dry run" if worker.config.dry_run else ""
+        facts = [run_id, f"agent {worker.name}" if worker.name else "", worker.provider.model, dry]
     return printable("  ".join(fact for fact in (*facts, journal.location) if fact))
 
 

@@ -44,6 +44,7 @@ class Screen:
         self._since_s = time.monotonic()
         self._said = ""
         self._stopping = False
+        self._line_is_open = False
         self._live: Live | None = None
 
     def __enter__(self) -> Screen:
@@ -78,8 +79,12 @@ class Screen:
             self._say(self._fitting(line.text()))
 
     def _say(self, text: Text) -> None:
-        if not self._quiet:
-            self._console.print(text)
+        if self._quiet:
+            return
+        if self._line_is_open:
+            self._console.print()
+            self._line_is_open = False
+        self._console.print(text)
 
     def chunk(self, chunk: StreamChunk) -> None:
         """A piece of a reply arrived (the ``on_stream_chunk`` callback)."""
@@ -96,11 +101,13 @@ class Screen:
 
     @contextmanager
     def paused(self) -> Generator[Console]:
-        """Without the footer, for a question on the same terminal."""
+        """Without the footer, for a question on the same terminal, whose last line is open until it is answered."""
         self._pause()
+        self._line_is_open = True
         try:
             yield self._console
         finally:
+            self._line_is_open = False
             self._resume()
 
     def _fitting(self, text: Text) -> Text:

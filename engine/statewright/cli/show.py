@@ -16,7 +16,7 @@ from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.outcome import Again, how_to_decide, next_commands, summary
 from statewright.cli.output import answers, print_json, printable
-from statewright.cli.recorded import AnyState, asking, replayed, state_of
+from statewright.cli.recorded import AnyState, asking, inputs_by_phase, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config import RetryConfig
@@ -40,6 +40,8 @@ class Shown:
     state: AnyState
     left: Sequence[str]
     """Decisions that were left for the run and that it has not taken yet, in words."""
+    dry_run: bool
+    """Whether no tool was executed, whatever the timeline says of calls that returned."""
 
 
 def show(
@@ -66,7 +68,7 @@ def show(
         print_json({"run": shown.state.to_output_dict(), "entries": list(shown.entries), "left": list(shown.left)})
         return Exit.SUCCESS
     console = answers()
-    _print_header(console, shown.entries[0])
+    _print_header(console, shown)
     _print_timeline(console, shown)
     if messages:
         _print_messages(console, shown.state)
@@ -82,7 +84,8 @@ async def _load(journal: Journal, named: str) -> Shown:
         recorded = await replayed(journal, run_id)
         entries = [decode(entry.data) for entry in await journal.entries(run_id)]
         left = [_in_words(message.data) for message in await journal.posted(run_id)]
-        return Shown(run_id, entries[: recorded.entries], await state_of(journal, recorded), left)
+        dry_run = any(inputs.config.dry_run for inputs in inputs_by_phase(recorded).values())
+        return Shown(run_id, entries[: recorded.entries], await state_of(journal, recorded), left, dry_run)
     finally:
         await journal.aclose()
 
@@ -121,9 +124,11 @@ def recorded_event(run_id: str, shape: Shape) -> RunEvent:
     )
 
 
-def _print_header(console: Console, header: Shape) -> None:
+def _print_header(console: Console, shown: Shown) -> None:
+    header = shown.entries[0]
     began = datetime.fromtimestamp(header["at_us"] / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-    console.print(Text(f"{header['run_id']}  {printable(header['model'])}  {began}  {header['engine']}", style="dim"))
+    facts = [header["run_id"], printable(header["model"]), began, header["engine"], "dry run" if shown.dry_run else ""]
+    console.print(Text("  ".join(fact for fact in facts if fact), style="dim"))
 
 
 def _print_timeline(console: Console, shown: Shown) -> None:

@@ -38,6 +38,7 @@ LINES: dict[str, tuple[str, ...]] = {
     "auditor": ("run", "x", *CONFIG, "--agent", "auditor"),
     "clerk": ("run", "x", *CONFIG, "--agent", "clerk"),
     "dry run": ("run", "x", *CONFIG, "--agent", "clerk", "--dry-run"),
+    "dry run, shown": ("show", "last"),
     "a typing error": ("run", "x", *CONFIG, "--agent", "clark"),
     "a value out of bounds": ("run", "x", *CONFIG, "--agent", "clerk", "--max-steps", "-1"),
     "doctor": ("doctor", *CONFIG),
@@ -86,6 +87,12 @@ def test_what_the_file_gave_is_repeated_in_what_to_type_next(outcomes: dict[str,
 def test_a_dry_run_asks_nobody_and_executes_nothing(outcomes: dict[str, Done]) -> None:
     done = outcomes["dry run"]
     assert (done.code, done.out) == (0, "finished\n")  # and nothing was posted: see the fixture
+
+
+def test_a_dry_run_is_headed_as_one_live_and_afterwards(outcomes: dict[str, Done]) -> None:
+    assert "  dry run" in outcomes["dry run"].err.splitlines()[0]
+    assert outcomes["dry run, shown"].out.splitlines()[0].endswith("  dry run")
+    assert "dry run" not in outcomes["clerk"].err
 
 
 def test_a_name_that_nobody_has_is_an_error_with_the_names_there_are(outcomes: dict[str, Done]) -> None:

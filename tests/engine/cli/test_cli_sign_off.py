@@ -52,6 +52,7 @@ def test_the_first_signature_survives_a_kill_and_the_same_person_cannot_give_the
             assert "Zoe asked for this run, and somebody else has to allow its calls" in terminal.plain
             first = place.run("approve", "mine", "call_7", "--as", "Ann")
             terminal.wait_for("1 of 2 approvals (Ann)")
+            assert not [line for line in terminal.plain.splitlines() if ">" in line and "approved by Ann" in line]
             terminal.process.kill()
             terminal.process.wait()
         assert "the call still waits: 1 of 2 approvals (Ann); 1 more needed, not by Zoe" in first.err

@@ -169,6 +169,14 @@ def test_an_overflow_that_nothing_can_change_ends_the_run_without_another_reques
     assert outcome.path[-2:] == ("RUN-27", "RUN-124")
 
 
+def test_an_overflow_that_was_mended_is_no_error_of_the_run() -> None:
+    outcome = play([*looks(3), OVERFLOW, says("done")], Bench().tools, window(0, keep=4))
+    assert (outcome.status, outcome.state.error) == ("success", None)
+    outcome = play([*looks(3), OVERFLOW, OVERFLOW], Bench().tools, window(0, keep=4))
+    assert outcome.reason == "context_full"
+    assert "ContextOverflow" in str(outcome.state.error)
+
+
 def test_an_overflow_with_too_little_to_summarise_drops_about_half_and_asks_the_same_step_again() -> None:
     outcome = play([*looks(3), OVERFLOW, says("done")], Bench().tools, window(0, keep=4))
     assert outcome.status == "success"
