@@ -109,7 +109,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 3, bound and truncated",
     ),
     "R-CONT-3": Requirement(
-        "An empty reply ends no continuation: its reminder asks for the rest again, and what comes is joined to what was cut off.",
+        "An empty reply ends no continuation: its reminder asks for the rest, and what comes is joined to what was cut off.",
         "contract 3, the output is the concatenation; contract 2, one reminder",
     ),
     # -- the transcript -----------------------------------------------------------------------------------------------

@@ -72,7 +72,16 @@ from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
 
-ABOUT_THE_TRANSCRIPT = (ContinueText, AskAgain, Nudge, NudgeToContinue, AskToClose, ReplaceOldExchanges, DropOldExchanges, FinishRun)
+ABOUT_THE_TRANSCRIPT = (
+    ContinueText,
+    AskAgain,
+    Nudge,
+    NudgeToContinue,
+    AskToClose,
+    ReplaceOldExchanges,
+    DropOldExchanges,
+    FinishRun,
+)
 """Commands that change messages or records alone; nothing comes back from them."""
 
 

@@ -37,6 +37,7 @@ class ToolRuns:
 
     def __init__(self, course: Course, equipment: Equipment, tasks: TaskOwner, deliver: Deliver) -> None:
         self._course = course
+        self._texts = course.inputs.config.prompts
         self._equipment = equipment
         self._tasks = tasks
         self._deliver = deliver
@@ -53,10 +54,13 @@ class ToolRuns:
         digest = call_digest(request.name, arguments)
         fault = self._fault(command.tool, request, arguments)
         if fault is not None:
-            return self._refused(Assessment.FAULTY, digest, request, prompts.failed(fault))
+            return self._refused(Assessment.FAULTY, digest, request, prompts.failed(self._texts, fault))
         if request.name not in self._course.inputs.cards:
             return self._refused(
-                Assessment.DENIED, digest, request, prompts.denied(f"{request.name} is not among the allowed tools")
+                Assessment.DENIED,
+                digest,
+                request,
+                prompts.denied(self._texts, f"{request.name} is not among the allowed tools"),
             )
         if self._equipment.on_tool_check is not None or self._equipment.hooks.at(HookPoint.BEFORE_TOOL_CALL):
             return None
@@ -92,7 +96,7 @@ class ToolRuns:
         if objection is None:
             event = await self._guarded(command.tool, request, arguments)
         else:
-            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(objection))
+            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(self._texts, objection))
         self._deliver("tool", command.tool, event, cause)
 
     async def _guarded(self, name: str, request: ToolRequest, arguments: str) -> ToolAssessed:
@@ -103,7 +107,7 @@ class ToolRuns:
         asked = await self._equipment.hooks.decide(HookPoint.BEFORE_TOOL_CALL, subject)
         if asked.objection is not None:
             digest = call_digest(request.name, arguments)
-            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(asked.objection))
+            event = self._refused(Assessment.DENIED, digest, request, prompts.denied(self._texts, asked.objection))
         elif asked.subject.arguments is shown:
             event = self._clear(request, arguments)
         else:
@@ -115,7 +119,7 @@ class ToolRuns:
         try:
             arguments = encode(dict(given)).decode()
         except (TypeError, ValueError, RecursionError) as error:
-            text = prompts.denied(f"a hook gave arguments that are not JSON: {error}")
+            text = prompts.denied(self._texts, f"a hook gave arguments that are not JSON: {error}")
             return self._refused(Assessment.DENIED, call_digest(request.name, ""), request, text)
         call = Message("assistant", None, (ToolCall(request.call_id, request.name, arguments),))
         changed = self._course.payloads.put_message(call)
@@ -123,7 +127,7 @@ class ToolRuns:
         if fault is None:
             return replace(self._clear(request, arguments), changed=changed)
         digest = call_digest(request.name, arguments)
-        return replace(self._refused(Assessment.FAULTY, digest, request, prompts.failed(fault)), changed=changed)
+        return replace(self._refused(Assessment.FAULTY, digest, request, prompts.failed(self._texts, fault)), changed=changed)
 
     @staticmethod
     def _clear(request: ToolRequest, arguments: str) -> ToolAssessed:
@@ -230,8 +234,7 @@ class ToolRuns:
         self._tasks.start(command.tool, self._run(cause, command.tool, tool, request, arguments))
 
     def _timed_out(self, cause: str, name: str, request: ToolRequest, timeout_s: float) -> None:
-        text = self._course.inputs.config.prompts.timed_out.replace("{timeout_s:g}", f"{timeout_s:g}")
-        message = self._course.payloads.put_message(prompts.tool_message(request.call_id, text))
+        message = self._course.payloads.put_message(prompts.timed_out(self._texts, request.call_id, timeout_s))
         self._deliver("tool", name, ToolDeadline(message), cause)
 
     def _timeout_s(self, tool: Tool | None) -> float:
@@ -245,7 +248,7 @@ class ToolRuns:
                 raise ToolRaised(self._unknown(request.name))
             parsed = self._parsed.pop(name, None)
             if self._course.inputs.config.dry_run:
-                result = self._course.inputs.config.prompts.not_executed
+                result = self._texts.not_executed
             else:
                 values = parse_arguments(tool, arguments) if parsed is None else parsed
                 result = await self._equipment.execution.run(tool, values)
@@ -267,7 +270,7 @@ class ToolRuns:
         kept = self._kept(request, error, failed=True)
         if kept.objection is not None:
             return self._withheld(request, kept)
-        failed = self._bounded(prompts.failed(kept.subject.text))
+        failed = self._bounded(prompts.failed(self._texts, kept.subject.text))
         message = self._course.payloads.put_message(prompts.tool_message(request.call_id, failed))
         return ToolFailed(kept.subject.text, message, kept.decisions)
 
@@ -279,11 +282,11 @@ class ToolRuns:
     def _withheld(self, request: ToolRequest, kept: Decided[ToolText]) -> ToolFailed:
         """The tool ran, and nothing of what it said is kept."""
         error = f"the tool was run; its result is withheld: {kept.objection}"
-        message = prompts.tool_message(request.call_id, self._bounded(prompts.failed(error)))
+        message = prompts.tool_message(request.call_id, self._bounded(prompts.failed(self._texts, error)))
         return ToolFailed(self._bounded(error), self._course.payloads.put_message(message), kept.decisions)
 
     def _bounded(self, text: str) -> str:
-        return truncate_result(text, self._course.inputs.config.max_tool_result_chars)
+        return truncate_result(text, self._course.inputs.config.max_tool_result_chars, self._texts)
 
     def abandon(self, cause: str, command: AbandonTool) -> None:
         """Stop waiting for the tool."""
