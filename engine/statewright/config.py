@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, field_validator, model_validator
 
 from statewright_states.approval import ApprovalRule, actor_key, same_actor
 from statewright_states.effects import ConfirmMode
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
+from statewright_states.vocabulary import StopReason
 
 Count = Annotated[int, Field(ge=0)]
 Positive = Annotated[int, Field(ge=1)]
@@ -147,14 +148,37 @@ class ApprovalConfig(_Configuration):
         return None if rule == ApprovalRule() else rule
 
 
+NOTICES = {
+    StopReason.MAX_STEPS: "Stopped after {steps} steps without a final answer.",
+    StopReason.STEP_TIMEOUT: "Step {steps} did not get its reply in time.",
+    StopReason.RUN_TIMEOUT: "The run did not end within its time.",
+    StopReason.INTERRUPTED: "The run was stopped before it had an answer.",
+    StopReason.CANCELLED: "The run was cancelled.",
+    StopReason.LLM_ERROR: "The model could not be asked: {error}",
+    StopReason.BLOCKED: "Blocked: {error}",
+    StopReason.CONTEXT_FULL: "The messages no longer fit into the model's window.",
+    StopReason.BUDGET_EXCEEDED: "The budget is used up: {budget}.",
+    StopReason.REPEATING: "The model asked for the same calls again and again.",
+    StopReason.EMPTY_REPLY: "The model gave no answer.",
+    StopReason.APPROVAL_DENIED: "A person rejected the run.",
+    StopReason.TOOL_OUTCOME_UNKNOWN: "A tool call's outcome was lost.",
+    StopReason.INTERNAL_ERROR: "The run failed inside the engine: {error}",
+}
+
+
 class PromptConfig(_Configuration):
-    """The built-in texts, for other languages and tastes."""
+    """The built-in texts, for other languages and tastes.
+
+    A name in braces that stands in the default of a text is a place where something is put in; all other braces are text.
+    """
 
     continuation: str = "Continue from where you left off."
     nudge: str = "Your reply was empty. Answer the task, or call a tool."
     closing: str = "The step limit is reached. Say in a few sentences what is done and what is missing. Call no tools."
     cut_off: str = "Error: your reply was cut off by its length, so this call was not run. Ask again, with shorter arguments."
     skipped: str = "Skipped: this call was not run, because the run was {reason}."
+    failed: str = "Error: {error}"
+    denied: str = "Denied: {reason}"
     cancelled: str = "Cancelled: the run ended before this call returned."
     timed_out: str = "Error: the tool did not return within {timeout_s:g} s; it was abandoned."
     outcome_unknown: str = (
@@ -164,7 +188,37 @@ class PromptConfig(_Configuration):
     dry_run: str = "This is a dry run: tools are not executed, and their results say nothing. Say what you would do."
     not_executed: str = "Not executed (dry run)."
     unasked: str = "Denied: this call needs a person's approval, and nobody can be asked."
+    missing_result: str = "No result of this call is known."
+    """What stands where a history holds a tool call without its result."""
+    truncated_lines: str = "[... {lines} lines, {missing} characters left out ...]"
+    """In the place of what was cut out of a long text; for lines, on a line of its own."""
+    truncated: str = "[... {missing} characters left out ...]"
+    truncated_briefly: str = "[{missing} left out]"
+    """Where there is no room for a longer one; the last resort is an ellipsis."""
     summary_heading: str = "[Summary of earlier steps]"
+    summary_system: str = (
+        "You summarise the work of an agent for the agent itself. Keep facts, file names, figures, decisions and what is "
+        "still open. Leave out politeness. At most 200 words."
+    )
+    summary_request: str = "Summarise these steps:\n\n{steps}"
+    summary_call: str = "[called {name}({arguments})]"
+    """How a tool call is told in ``steps``."""
+    judge_system: str = (
+        "You judge whether an agent completed its task. Reply with one JSON object and nothing else: "
+        '{"completed": true or false, "confidence": 0.0 to 1.0, "issues": ["..."], "suggestion": "..."}'
+    )
+    """The names in the judge's reply are fixed: it is read by them."""
+    judge_request: str = (
+        "Task:\n{task}\n\nAnswer of the agent:\n{answer}\n\nTools it used:\n{actions}\n\nWas the task completed?"
+    )
+    no_actions: str = "none"
+    unreadable_verdict: str = "the judge's reply could not be read as a verdict"
+    correction: str = (
+        "{task}\n\nAn earlier attempt at this task did not pass its review.\nIssues:\n{issues}\n"
+        "Suggestion: {suggestion}\nDo the whole task again, and mend these issues."
+    )
+    no_issues: str = "none named"
+    no_suggestion: str = "none"
     planning: str = (
         "Make a plan for the task; somebody else will carry it out. Look at whatever you need, but change nothing. "
         "Answer with the plan alone: the steps in their order, what each one changes, and how to see that it worked."
@@ -178,6 +232,17 @@ class PromptConfig(_Configuration):
     )
     no_reply: str = "NO_REPLY"
     """A reply that is exactly this is a silent end; empty switches that off. The model has to be told of it by you."""
+    notices: Mapping[StopReason, str] = Field(default_factory=lambda: dict(NOTICES))
+    """What the final output says where the model said nothing, by stop reason; those that are not given keep their defaults."""
+
+    @field_validator("notices")
+    @classmethod
+    def _with_the_others(cls, given: Mapping[StopReason, str]) -> Mapping[StopReason, str]:
+        return {**NOTICES, **given}
+
+
+ENGLISH = PromptConfig()
+"""The built-in texts as they are."""
 
 
 class AgentConfig(_Configuration):

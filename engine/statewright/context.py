@@ -8,13 +8,10 @@ from typing import Any, cast
 from statewright.config import AgentConfig
 from statewright.conversation import Conversation
 from statewright.estimates import RuleOfThumb
+from statewright.prompts import filled
 from statewright.tools import truncate_result
 from statewright_states.messages import Message
 
-SUMMARY_SYSTEM = (
-    "You summarise the work of an agent for the agent itself. Keep facts, file names, figures, decisions and what is "
-    "still open. Leave out politeness. At most 200 words."
-)
 SUMMARY_CHARS_PER_MESSAGE = 2_000
 """What the request for a summary tells of one message, at most; four times as much of what the agent itself said."""
 MAX_REQUEST_TOKENS = 80_000
@@ -79,6 +76,7 @@ class ContextManager:
 
     def __init__(self, config: AgentConfig) -> None:
         self._config = config
+        self._prompts = config.prompts
 
     @property
     def window_tokens(self) -> int:
@@ -105,19 +103,19 @@ class ContextManager:
             return ()
         window_tokens = min(MAX_REQUEST_TOKENS, self.window_tokens or MAX_REQUEST_TOKENS)
         share = SUMMARY_CHARS_PER_MESSAGE
-        request = _summary_request(told := _told_together(old, share))
+        request = self._request(told := self._told_together(old, share))
         while RuleOfThumb().estimate(request) > window_tokens and share > MIN_TOLD_CHARS:
             share //= 2
-            request = _summary_request(told := _told_together(old, share))
+            request = self._request(told := self._told_together(old, share))
         chars = len(told)
         while RuleOfThumb().estimate(request) > window_tokens and chars > MIN_TOLD_CHARS:  # too many messages, however short
             chars = chars * 3 // 4
-            request = _summary_request(truncate_result(told, chars))
+            request = self._request(self._cut(told, chars))
         return request
 
     def summary_message(self, text: str) -> Message:
         """The message that stands for the old exchanges."""
-        return Message("assistant", f"{self._config.prompts.summary_heading}\n{truncate_result(text, self.summary_chars)}")
+        return Message("assistant", f"{self._prompts.summary_heading}\n{self._cut(text, self.summary_chars)}")
 
     def unusable(self, message: Message, finish: str, old: Sequence[Message]) -> str | None:
         """Why a reply to ``summary_request`` cannot stand for the old messages; None when it can.
@@ -135,16 +133,21 @@ class ContextManager:
             return "the summary was no shorter than what it should stand for"
         return None
 
+    # -- telling -----------------------------------------------------------------------------------------------------
 
-def _summary_request(told: str) -> tuple[Message, ...]:
-    return (Message("system", SUMMARY_SYSTEM), Message("user", f"Summarise these steps:\n\n{told}"))
+    def _request(self, told: str) -> tuple[Message, ...]:
+        asked = filled(self._prompts.summary_request, {"steps": told})
+        return (Message("system", self._prompts.summary_system), Message("user", asked))
 
+    def _told_together(self, old: Sequence[Message], share: int) -> str:
+        return "\n\n".join(self._told(message, share) for message in old)
 
-def _told_together(old: Sequence[Message], share: int) -> str:
-    return "\n\n".join(_told(message, share) for message in old)
+    def _told(self, message: Message, share: int) -> str:
+        calls = [
+            filled(self._prompts.summary_call, {"name": call.name, "arguments": call.arguments}) for call in message.tool_calls
+        ]
+        max_chars = 4 * share if message.role == "assistant" else share
+        return self._cut("\n".join([f"{message.role}: {message.content or ''}", *calls]), max_chars)
 
-
-def _told(message: Message, share: int) -> str:
-    calls = "".join(f"\n[called {call.name}({call.arguments})]" for call in message.tool_calls)
-    max_chars = 4 * share if message.role == "assistant" else share
-    return truncate_result(f"{message.role}: {message.content or ''}{calls}", max_chars)
+    def _cut(self, text: str, max_chars: int) -> str:
+        return truncate_result(text, max_chars, self._prompts)

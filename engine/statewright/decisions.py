@@ -92,7 +92,7 @@ def approval_given(course: Course, tool: str, digest: str, decision: ApprovalDec
         request, _ = course.projection.arguments_of(tool)
         texts = course.inputs.config.prompts
         rejected = prompts.rejected(texts, request.call_id, decision.actor, decision.comment)
-        shown = truncate_result(rejected.content or "", course.inputs.config.max_tool_result_chars)
+        shown = truncate_result(rejected.content or "", course.inputs.config.max_tool_result_chars, texts)
         message = course.payloads.put_message(prompts.tool_message(request.call_id, shown))
     said = (decision.approve, decision.actor, decision.meaning, decision.comment)
     return ApprovalGiven(*said, digest, decision.ends_run, message, at_us)

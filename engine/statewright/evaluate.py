@@ -13,12 +13,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, cast
 
+from statewright.config import ENGLISH, PromptConfig
+from statewright.prompts import filled
 from statewright_states.messages import Message
 
-JUDGE_SYSTEM = (
-    "You judge whether an agent completed its task. Reply with one JSON object and nothing else: "
-    '{"completed": true or false, "confidence": 0.0 to 1.0, "issues": ["..."], "suggestion": "..."}'
-)
 OUTPUT_CHARS = 4_000
 FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 
@@ -38,14 +36,17 @@ class EvalResult:
 
 
 class SelfEvaluator:
-    """Asks for a judgement of a final answer and reads the reply. Keeps nothing between calls."""
+    """Asks for a judgement of a final answer and reads the reply, in the words of ``prompts``. Keeps nothing between calls."""
+
+    def __init__(self, prompts: PromptConfig = ENGLISH) -> None:
+        self._prompts = prompts
 
     def request(self, task: str, output: str, actions: Sequence[str]) -> tuple[Message, ...]:
         """The messages for the judge: the task, the answer (cut to 4 000 characters), and the tools used."""
-        done = "\n".join(f"- {action}" for action in actions) or "- none"
         text = output if len(output) <= OUTPUT_CHARS else output[:OUTPUT_CHARS] + " [...]"
-        question = f"Task:\n{task}\n\nAnswer of the agent:\n{text}\n\nTools it used:\n{done}\n\nWas the task completed?"
-        return (Message("system", JUDGE_SYSTEM), Message("user", question))
+        asked = {"task": task, "answer": text, "actions": _listed(actions or (self._prompts.no_actions,))}
+        question = filled(self._prompts.judge_request, asked)
+        return (Message("system", self._prompts.judge_system), Message("user", question))
 
     def read(self, text: str) -> EvalResult:
         """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object."""
@@ -53,15 +54,17 @@ class SelfEvaluator:
             result = _verdict(candidate)
             if result is not None:
                 return result
-        return EvalResult(False, 0.0, ("the judge's reply could not be read as a verdict",))
+        return EvalResult(False, 0.0, (self._prompts.unreadable_verdict,))
 
     def correction(self, task: str, result: EvalResult) -> str:
         """The prompt of the next attempt: the original task, what was wrong, and what was suggested."""
-        issues = "\n".join(f"- {issue}" for issue in result.issues) or "- none named"
-        return (
-            f"{task}\n\nAn earlier attempt at this task did not pass its review.\nIssues:\n{issues}\n"
-            f"Suggestion: {result.suggestion or 'none'}\nDo the whole task again, and mend these issues."
-        )
+        issues = _listed(result.issues or (self._prompts.no_issues,))
+        suggestion = result.suggestion or self._prompts.no_suggestion
+        return filled(self._prompts.correction, {"task": task, "issues": issues, "suggestion": suggestion})
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
 
 
 def _candidates(text: str) -> Iterator[str]:

@@ -12,10 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 
+from statewright.config import ENGLISH, PromptConfig
 from statewright_states.messages import Message, ToolCall
-
-NO_RESULT = "No result of this call is known."
-"""What stands where a history holds a tool call without its result."""
 
 
 @dataclass(slots=True)
@@ -69,7 +67,7 @@ class _Reading:
         return mended
 
 
-def repaired(messages: Sequence[Message]) -> tuple[list[Message], tuple[str, ...]]:
+def repaired(messages: Sequence[Message], prompts: PromptConfig = ENGLISH) -> tuple[list[Message], tuple[str, ...]]:
     """The messages as a strict service takes them, and what was mended, in words."""
     mended: list[str] = []
     plain = [message for message in (_plain(message, mended) for message in messages) if message is not None]
@@ -77,7 +75,7 @@ def repaired(messages: Sequence[Message]) -> tuple[list[Message], tuple[str, ...
     reading.read(plain)
     mended += reading.find()
     mended += _moved(plain, reading.asked)
-    return _in_order(plain, reading.asked, mended), tuple(mended)
+    return _in_order(plain, reading.asked, prompts.missing_result, mended), tuple(mended)
 
 
 def _plain(message: Message, mended: list[str]) -> Message | None:
@@ -114,7 +112,7 @@ def _moved(plain: Sequence[Message], asked: Sequence[_Asked]) -> list[str]:
     return [f"the result for {_id(plain[at])!r} was put behind its call" for at in moved]
 
 
-def _in_order(plain: Sequence[Message], asked: Sequence[_Asked], mended: list[str]) -> list[Message]:
+def _in_order(plain: Sequence[Message], asked: Sequence[_Asked], missing: str, mended: list[str]) -> list[Message]:
     """Each message but the results, with the results of its calls behind it, and ids of their own for all calls."""
     made_at: dict[int, list[_Asked]] = defaultdict(list)
     for call in asked:
@@ -129,7 +127,7 @@ def _in_order(plain: Sequence[Message], asked: Sequence[_Asked], mended: list[st
         calls = tuple(replace(call, id=name) for call, name in zip(message.tool_calls, names, strict=True))
         sound.append(message if calls == message.tool_calls else replace(message, tool_calls=calls))
         for call, name in zip(made_at[at], names, strict=True):
-            result = plain[call.result] if call.result is not None else Message("tool", NO_RESULT, tool_call_id=name)
+            result = plain[call.result] if call.result is not None else Message("tool", missing, tool_call_id=name)
             sound.append(result if result.tool_call_id == name else replace(result, tool_call_id=name))
     return sound
 

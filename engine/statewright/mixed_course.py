@@ -16,7 +16,7 @@ from statewright.journal.recorder import Payloads
 from statewright.machine import Subject, machine_for
 from statewright.mixed_inputs import MixedInputs
 from statewright.mixed_state import MixedState
-from statewright.projection import NOTICES
+from statewright.prompts import notice
 from statewright.state import AgentState
 from statewright_states.errors import InternalError
 from statewright_states.plan_build.commands import FinishRun
@@ -127,4 +127,5 @@ class MixedCourse:
 
     def _notice(self, reason: StopReason | None) -> str:
         """What is said when no run ended, so that nobody said anything."""
-        return NOTICES.get(reason, "").format(steps=0, error=self._error) if reason else ""
+        config = self.inputs.phases[Phase.BUILD].config
+        return notice(config.prompts, reason, {"steps": 0, "error": self._error or ""}) if reason else ""

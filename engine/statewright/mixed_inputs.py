@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -12,14 +11,12 @@ from statewright.hooks import HookCard
 from statewright.inputs import RunInputs, card_from
 from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
+from statewright.prompts import filled
 from statewright_states.errors import JournalDamaged
 from statewright_states.messages import Message
 from statewright_states.plan_build.events import TaskAdmitted
 from statewright_states.plan_build.facts import Phase, PlanBuildSettings
 from statewright_states.plan_build.table import PLAN_BUILD
-
-MARK = re.compile(r"\{(task|plan)\}")
-"""Where the task and the plan go in the prompt of the build. Both go in at once: a mark within them stays text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +43,7 @@ class MixedInputs:
 
     def build_task(self, plan: str) -> str:
         """The prompt of the build: the task and the plan, marked."""
-        given = {"task": self.task, "plan": plan}
-        return MARK.sub(lambda mark: given[mark[1]], self.phases[Phase.BUILD].config.prompts.building)
+        return filled(self.phases[Phase.BUILD].config.prompts.building, {"task": self.task, "plan": plan})
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
         """The header of the task's own record; what it refers to is put among the payloads."""

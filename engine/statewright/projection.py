@@ -10,6 +10,7 @@ from statewright.conversation import Conversation
 from statewright.evaluate import EvalResult
 from statewright.inputs import RunInputs
 from statewright.journal.recorder import Payloads
+from statewright.prompts import notice
 from statewright.replies import same_call
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright_states.call.events import AttemptReplied
@@ -17,26 +18,7 @@ from statewright_states.messages import LLMResponse, Message, Usage
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
 from statewright_states.table import Taken
-from statewright_states.vocabulary import StopReason, ToolRequest
-
-NOTICES = {
-    StopReason.MAX_STEPS: "Stopped after {steps} steps without a final answer.",
-    StopReason.STEP_TIMEOUT: "Step {steps} did not get its reply in time.",
-    StopReason.RUN_TIMEOUT: "The run did not end within its time.",
-    StopReason.INTERRUPTED: "The run was stopped before it had an answer.",
-    StopReason.CANCELLED: "The run was cancelled.",
-    StopReason.LLM_ERROR: "The model could not be asked: {error}",
-    StopReason.BLOCKED: "Blocked: {error}",
-    StopReason.CONTEXT_FULL: "The messages no longer fit into the model's window.",
-    StopReason.BUDGET_EXCEEDED: "The budget is used up: {budget}.",
-    StopReason.REPEATING: "The model asked for the same calls again and again.",
-    StopReason.EMPTY_REPLY: "The model gave no answer.",
-    StopReason.APPROVAL_DENIED: "A person rejected the run.",
-    StopReason.TOOL_OUTCOME_UNKNOWN: "A tool call's outcome was lost.",
-    StopReason.INTERNAL_ERROR: "The run failed inside the engine: {error}",
-}
-"""What the final output says where the model said nothing."""
-
+from statewright_states.vocabulary import ToolRequest
 
 NOT_RUN = ("skipped", "repeated")
 """Outcomes of calls without a result of their own."""
@@ -140,11 +122,11 @@ class Projection:
         """The answer; where the model said nothing, a notice that says why. Silence is empty."""
         if facts.stop_reason is None or facts.silent:
             return ""
-        said_nothing = facts.stop_reason is StopReason.BLOCKED and self.error is None  # a refusal without words
-        notice = "" if said_nothing else NOTICES.get(facts.stop_reason, "")
-        budget = facts.budget.value if facts.budget else ""
-        error = self.error or "no reason was given"
-        return conversation.output or notice.format(steps=facts.step, error=error, budget=budget)
+        if facts.stop_reason is StopReason.BLOCKED and self.error is None:
+            return conversation.output  # the model refused, and said so or nothing
+        budget, error = facts.budget.value if facts.budget else "", self.error or "no reason was given"
+        told = {"steps": facts.step, "error": error, "budget": budget}
+        return conversation.output or notice(self._inputs.config.prompts, facts.stop_reason, told)
 
     def state(
         self,

@@ -140,8 +140,8 @@ class Router:
     def _repeated(self, request: ToolRequest) -> ToolRepeated:
         """The call's earlier result, with a note before it; the bound of a result holds for both together."""
         config, earlier = self._inputs.config, self._projection.earlier(request.tool)
-        note = config.prompts.repeated.replace("{count}", str(self._run.facts.repeated))
-        text = truncate_result(f"{note}\n{earlier.result}" if earlier else note, config.max_tool_result_chars)
+        note = prompts.filled(config.prompts.repeated, {"count": self._run.facts.repeated})
+        text = truncate_result(f"{note}\n{earlier.result}" if earlier else note, config.max_tool_result_chars, config.prompts)
         message = prompts.tool_message(request.call_id, text)
         return ToolRepeated(earlier.tool if earlier else "", self._put(message), request)
 
@@ -248,7 +248,7 @@ class Router:
     def _verdict(self, report: ReportCall) -> VerdictReached:
         if not _replied(report):
             return VerdictReached(False, False, 0.0, (), "", report.attempts, 0, 0)
-        result = SelfEvaluator().read(self._message(report).content or "")
+        result = SelfEvaluator(self._inputs.config.prompts).read(self._message(report).content or "")
         return VerdictReached(
             reached=True,
             completed=result.completed,

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from contract_runs import WireOutcome, run
-from loop_model_server import Reply
-from loop_scenarios import Person, asks, call, cancel, says
+from loop_model_server import Reply, failure
+from loop_scenarios import Person, asks, call, cancel, judges, says
 from loop_tools import Bench
-from statewright import AgentConfig, ConfigurationError, OnLimit, PromptConfig
+from statewright import (
+    AgentConfig,
+    ConfigurationError,
+    ContextConfig,
+    EvaluationConfig,
+    EvaluationMode,
+    OnLimit,
+    PromptConfig,
+    StopReason,
+    prompts,
+)
+from statewright.config import load_config
+from statewright.evaluate import EvalResult, SelfEvaluator
+from statewright.tools import truncate_result
 
 OWN = "In meinen Worten."
+BASIC, FULL = (EvaluationConfig(mode=mode) for mode in (EvaluationMode.BASIC, EvaluationMode.FULL))
+
+
+def saying(name: str, text: str) -> PromptConfig:
+    """The prompts with one replaced."""
+    given: dict[str, Any] = {name: text}
+    return PromptConfig(**given)
 
 
 def told(name: str, script: list[Reply], text: str = OWN, **options: Any) -> WireOutcome:
     """A run in which one prompt has been replaced."""
     settings: dict[str, Any] = {key: options.pop(key) for key in ("max_steps", "on_limit", "context") if key in options}
-    return run(script, Bench().tools, AgentConfig(prompts=PromptConfig(**{name: text}), **settings), **options)
+    return run(script, Bench().tools, AgentConfig(prompts=saying(name, text), **settings), **options)
 
 
 def last(outcome: WireOutcome) -> str:
@@ -64,6 +87,108 @@ def test_the_heading_of_a_summary_is_configurable() -> None:
     context = {"summarize_after_steps": 1, "keep_recent_steps": 1}
     outcome = told("summary_heading", [*looks, says("so far"), says("b")], context=context)
     assert outcome.messages_of(-1, "assistant")[0]["content"] == f"{OWN}\nso far"
+
+
+def test_the_words_that_ask_for_a_summary_are_configurable() -> None:
+    looks = [asks(call("look", at=str(at))) for at in range(2)]
+    prompts = PromptConfig(
+        summary_system=OWN, summary_request="Fasse zusammen: {steps}", summary_call="[{name} mit {arguments}]"
+    )
+    config = AgentConfig(prompts=prompts, context=ContextConfig(summarize_after_steps=1, keep_recent_steps=1))
+    outcome = run([*looks, says("so far"), says("b")], Bench().tools, config)
+    system, told = outcome.messages_of(2)
+    assert system["content"] == OWN
+    assert told["content"].startswith("Fasse zusammen: assistant: \n[look mit {")
+
+
+def test_the_words_that_ask_for_a_judgement_are_configurable() -> None:
+    prompts = PromptConfig(judge_system=OWN, judge_request="{task}? {answer}! {actions}.", no_actions="nichts {task}")
+    outcome = run([says("{task} a"), judges(True)], config=AgentConfig(prompts=prompts, evaluation=BASIC))
+    assert [message["content"] for message in outcome.messages_of(1)] == [OWN, "the task? {task} a! - nichts {task}."]
+
+
+def test_the_words_of_a_correction_are_configurable() -> None:
+    prompts = PromptConfig(
+        correction="Noch einmal: {task} ({issues}, {suggestion})", no_issues="nichts", no_suggestion="nichts"
+    )
+    outcome = run([says("a"), judges(False), says("b"), judges(True)], config=AgentConfig(prompts=prompts, evaluation=FULL))
+    assert outcome.messages_of(2)[-1]["content"] == "Noch einmal: the task (- nichts, nichts)"
+
+
+def test_what_is_said_of_a_judge_that_nobody_understands_is_configurable() -> None:
+    prompts = PromptConfig(correction="{issues}", unreadable_verdict=OWN)
+    outcome = run([says("a"), says("hm"), says("b"), judges(True)], config=AgentConfig(prompts=prompts, evaluation=FULL))
+    assert outcome.messages_of(2)[-1]["content"] == f"- {OWN}"
+
+
+def test_the_mark_of_a_failed_call_is_configurable() -> None:
+    (text,) = told("failed", [asks(call("fail")), says("b")], "Fehler: {error} {error.args}").tool_texts
+    assert text.startswith("Fehler: ")
+    assert text.endswith(" {error.args}")
+
+
+def test_the_mark_of_a_denied_call_is_configurable() -> None:
+    check = lambda *_: SimpleNamespace(allowed=False, reason="{reason} {error}")  # noqa: E731
+    outcome = told("denied", [asks(call("look")), says("b")], "Nein: {reason}", on_tool_check=check)
+    assert outcome.tool_texts == ["Nein: {reason} {error}"]
+
+
+@pytest.mark.parametrize("bound", [1, 20, 60, 200])
+@pytest.mark.parametrize("marker", ["[{missing} fehlen]", "{", "", "{missing}" * 30, "lang " * 100])
+def test_the_marker_of_what_was_cut_out_is_configurable_and_within_the_bound(marker: str, bound: int) -> None:
+    prompts = PromptConfig(truncated=marker, truncated_briefly=marker, truncated_lines=marker)
+    config = AgentConfig(prompts=prompts, max_tool_result_chars=bound)
+    (text,) = run([asks(call("count", n=300)), says("b")], Bench().tools, config).tool_texts
+    assert len(text) <= bound
+    if len(marker) + 9 < bound:
+        assert marker.split("{missing}", maxsplit=1)[0] in text
+
+
+def test_the_marker_of_lines_that_were_cut_out_is_configurable() -> None:
+    prompts = PromptConfig(truncated_lines="[{lines} Zeilen, {missing} Zeichen]")
+    text = truncate_result("\n".join(["line"] * 100), 400, prompts)
+    assert "\n[40 Zeilen, 199 Zeichen]\n" in text
+
+
+def test_what_stands_in_the_place_of_a_missing_result_is_configurable() -> None:
+    asked = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": None, "tool_calls": [asked]}]
+    outcome = told("missing_result", [says("b")], history=history)
+    assert [message["content"] for message in outcome.messages_of(0, "tool")] == [OWN]
+
+
+def test_what_is_said_where_the_model_said_nothing_is_configurable() -> None:
+    notices = {StopReason.MAX_STEPS: "Nach {steps} Schritten {ende}", StopReason.LLM_ERROR: "Nichts: {error}"}
+    config = AgentConfig(prompts=PromptConfig(notices=notices), max_steps=1)
+    assert run([asks(call("look"))], Bench().tools, config).output == "Nach 1 Schritten {ende}"
+    assert str(run([failure(400, message="{steps}")], config=config).output).startswith("Nichts: ")
+
+
+def test_notices_that_are_not_given_keep_their_words() -> None:
+    notices = PromptConfig(notices={StopReason.CANCELLED: OWN}).notices
+    assert notices == {**PromptConfig().notices, StopReason.CANCELLED: OWN}
+    config = AgentConfig(prompts=PromptConfig(notices=notices))
+    assert AgentConfig(**config.model_dump(mode="json")) == config
+
+
+def test_a_notice_for_no_stop_reason_is_rejected_by_its_name() -> None:
+    with pytest.raises(ConfigurationError, match="boredom"):
+        load_config({"prompts": {"notices": {"boredom": "x"}}})
+
+
+ASKED_OR_TOLD = sorted(PromptConfig.model_fields.keys() - {"notices"})
+
+
+@pytest.mark.parametrize("name", ASKED_OR_TOLD)
+@given(text=st.text(max_size=40) | st.sampled_from(["{}", "{0}", "{task.__class__}", "%s", "\\1", "{{steps}}"]))
+@settings(max_examples=10)
+def test_no_text_can_break_what_it_is_put_into(name: str, text: str) -> None:
+    texts = saying(name, text)
+    judged = EvalResult(False, 0.0, (), "")
+    SelfEvaluator(texts).request("task", "answer", [])
+    SelfEvaluator(texts).correction("task", judged)
+    assert prompts.failed(texts, "{") == (text if name == "failed" else "Error: {")
+    assert len(truncate_result("x" * 500, 50, texts)) == 50
 
 
 @pytest.mark.parametrize("text", ["{", "{nothing}", "{actor.__class__}"])

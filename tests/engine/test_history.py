@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 
 from conversations import BROKEN, takes
-from statewright.history import NO_RESULT, repaired
+from statewright.config import ENGLISH
+from statewright.history import repaired
 from statewright_states.messages import Message, ToolCall
 
 
@@ -53,13 +54,13 @@ def test_every_change_is_named_and_nothing_else_is_changed(history: list[Message
     lost = Counter(contents(history)) - Counter(contents(sound))
     missing = Counter(contents(sound)) - Counter(contents(history))
     assert lost.total() == sum(what.endswith("was left out") for what in mended if "result" in what)
-    assert missing == Counter({NO_RESULT: sum(what.endswith("had no result") for what in mended)})
+    assert missing == Counter({ENGLISH.missing_result: sum(what.endswith("had no result") for what in mended)})
 
 
 @pytest.mark.parametrize(
     ("history", "sound", "mended"),
     [
-        ([asks("a")], [asks("a"), gives("a", NO_RESULT)], ("the call 'a' had no result",)),
+        ([asks("a")], [asks("a"), gives("a", ENGLISH.missing_result)], ("the call 'a' had no result",)),
         ([gives("a")], [], ("a result that no call asked for: 'a' was left out",)),
         (
             [asks("a"), gives("a"), gives("a", "again")],
@@ -85,7 +86,7 @@ def test_every_change_is_named_and_nothing_else_is_changed(history: list[Message
         ),
         (
             [asks("a"), USER, asks("a"), gives("a", "B")],
-            [asks("a"), gives("a", NO_RESULT), USER, asks("a-2"), gives("a-2", "B")],
+            [asks("a"), gives("a", ENGLISH.missing_result), USER, asks("a-2"), gives("a-2", "B")],
             ("the call 'a' had no result", "the id 'a' of a second call became 'a-2'"),
         ),
         ([Message("assistant", " "), USER], [USER], ("an assistant message that said nothing was left out",)),

@@ -113,7 +113,7 @@ class ModelCalls:
                 messages = self._context.summary_request(course.conversation)
             case Purpose.EVALUATION:
                 actions = course.projection.actions
-                messages = SelfEvaluator().request(course.inputs.task, course.conversation.output, actions)
+                messages = SelfEvaluator(config.prompts).request(course.inputs.task, course.conversation.output, actions)
             case _:
                 messages = tuple(course.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)

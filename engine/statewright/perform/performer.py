@@ -178,15 +178,16 @@ class Performer:
 
     def _task(self, command: BuildContext) -> str:
         """The task, or for a later attempt the task with what the judge found."""
-        judgement = self._course.projection.judgement
-        task = self._course.inputs.task
-        return task if command.attempt == 1 or judgement is None else SelfEvaluator().correction(task, judgement)
+        judgement, inputs = self._course.projection.judgement, self._course.inputs
+        if command.attempt == 1 or judgement is None:
+            return inputs.task
+        return SelfEvaluator(inputs.config.prompts).correction(inputs.task, judgement)
 
     def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
         payloads, config = self._course.payloads, self._course.inputs.config
         if config.dry_run:
             messages = with_notice(messages, config.prompts.dry_run)
-        sound, mended = repaired(messages)
+        sound, mended = repaired(messages, config.prompts)
         raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
         digests = tuple(payloads.put_message(message) for message in sound)
         return ContextBuilt(command.attempt, digests, self._course.conversation.estimates.of(sound), _first(mended), raw)

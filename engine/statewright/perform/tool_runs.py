@@ -37,6 +37,7 @@ class ToolRuns:
 
     def __init__(self, course: Course, equipment: Equipment, tasks: TaskOwner, deliver: Deliver) -> None:
         self._course = course
+        self._texts = course.inputs.config.prompts
         self._equipment = equipment
         self._tasks = tasks
         self._deliver = deliver
@@ -80,7 +81,8 @@ class ToolRuns:
         return f"there is no tool named {name!r}." + (f" Did you mean {close!r}?" if close else "") + f" Known tools: {known}"
 
     def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, reason: str) -> ToolAssessed:
-        text = prompts.failed(reason) if assessment is Assessment.FAULTY else prompts.denied(reason)
+        mark = prompts.failed if assessment is Assessment.FAULTY else prompts.denied
+        text = mark(self._texts, reason)
         message = prompts.tool_message(request.call_id, self._bounded(text))
         return ToolAssessed(assessment, digest, self._course.payloads.put_message(message), reason=reason)
 
@@ -229,8 +231,7 @@ class ToolRuns:
         self._tasks.start(command.tool, self._run(cause, command.tool, tool, request, arguments))
 
     def _timed_out(self, cause: str, name: str, request: ToolRequest, timeout_s: float) -> None:
-        text = self._course.inputs.config.prompts.timed_out.replace("{timeout_s:g}", f"{timeout_s:g}")
-        message = self._course.payloads.put_message(prompts.tool_message(request.call_id, text))
+        message = self._course.payloads.put_message(prompts.timed_out(self._texts, request.call_id, timeout_s))
         self._deliver("tool", name, ToolDeadline(message), cause)
 
     def _timeout_s(self, tool: Tool | None) -> float:
@@ -244,7 +245,7 @@ class ToolRuns:
                 raise ToolRaised(self._unknown(request.name))
             parsed = self._parsed.pop(name, None)
             if self._course.inputs.config.dry_run:
-                result = self._course.inputs.config.prompts.not_executed
+                result = self._texts.not_executed
             else:
                 values = parse_arguments(tool, arguments) if parsed is None else parsed
                 result = await self._equipment.execution.run(tool, values)
@@ -266,7 +267,7 @@ class ToolRuns:
         kept = self._kept(request, error, failed=True)
         if kept.objection is not None:
             return self._withheld(request, kept)
-        failed = self._bounded(prompts.failed(kept.subject.text))
+        failed = self._bounded(prompts.failed(self._texts, kept.subject.text))
         message = self._course.payloads.put_message(prompts.tool_message(request.call_id, failed))
         return ToolFailed(kept.subject.text, message, kept.decisions)
 
@@ -278,11 +279,11 @@ class ToolRuns:
     def _withheld(self, request: ToolRequest, kept: Decided[ToolText]) -> ToolFailed:
         """The tool ran, and nothing of what it said is kept."""
         error = f"the tool was run; its result is withheld: {kept.objection}"
-        message = prompts.tool_message(request.call_id, self._bounded(prompts.failed(error)))
+        message = prompts.tool_message(request.call_id, self._bounded(prompts.failed(self._texts, error)))
         return ToolFailed(self._bounded(error), self._course.payloads.put_message(message), kept.decisions)
 
     def _bounded(self, text: str) -> str:
-        return truncate_result(text, self._course.inputs.config.max_tool_result_chars)
+        return truncate_result(text, self._course.inputs.config.max_tool_result_chars, self._texts)
 
     def abandon(self, cause: str, command: AbandonTool) -> None:
         """Stop waiting for the tool."""

@@ -21,8 +21,7 @@ from loop_people import FAULTY_APPROVERS, NAMED_BUILDERS, NAMED_POLICIES, NAMED_
 from loop_scenarios import RUN_ID, cancel
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, AgentState, EvaluationMode, LLMResponse, MemoryJournal
-from statewright.context import SUMMARY_SYSTEM
-from statewright.evaluate import JUDGE_SYSTEM
+from statewright.config import ENGLISH
 from statewright.testing.virtual_time import VirtualClock
 from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.errors import CallerError, JournalUnavailable
@@ -42,7 +41,7 @@ class Cast(ScriptedProvider):
 
     def __init__(self, agent: Sequence[Item], summaries: Sequence[Item], verdicts: Sequence[Item]) -> None:
         super().__init__(agent)
-        self._parts = {SUMMARY_SYSTEM: ScriptedProvider(summaries), JUDGE_SYSTEM: ScriptedProvider(verdicts)}
+        self._parts = {ENGLISH.summary_system: ScriptedProvider(summaries), ENGLISH.judge_system: ScriptedProvider(verdicts)}
 
     async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
         part = self._parts.get(request.messages[0].content or "")

@@ -10,8 +10,7 @@ from typing import Any
 
 from loop_scenarios import Person, asks, call, judges, says
 from statewright import AgentConfig, ContextConfig, EvaluationConfig, EvaluationMode, LLMResponse, OnLimit
-from statewright.context import SUMMARY_SYSTEM
-from statewright.evaluate import JUDGE_SYSTEM
+from statewright.config import ENGLISH
 from statewright_states.messages import Message
 from statewright_states.ports import ModelRequest, ReplyObserver
 
@@ -33,9 +32,9 @@ class Rehearsed:
         observer.began()
         await asyncio.sleep(0.5)
         first = request.messages[0].content
-        if first == JUDGE_SYSTEM:
+        if first == ENGLISH.judge_system:
             return judges("good" in str(request.messages[1].content), issues=["not good"])
-        if first == SUMMARY_SYSTEM:
+        if first == ENGLISH.summary_system:
             return says("a summary")
         return self._answer(list(request.messages))
 

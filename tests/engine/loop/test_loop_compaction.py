@@ -14,7 +14,8 @@ from loop_invariants import shapes_of
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, Message, RetryConfig
-from statewright.context import MAX_SUMMARY_CHARS, SUMMARY_SYSTEM, ContextManager
+from statewright.config import ENGLISH
+from statewright.context import MAX_SUMMARY_CHARS, ContextManager
 from statewright.conversation import Conversation, rolling_digest
 from statewright.estimates import RuleOfThumb
 from statewright.testing.virtual_time import run_virtual
@@ -35,7 +36,9 @@ def window(tokens: int, keep: int = 1, after: int = 0, **more: Any) -> AgentConf
 
 def sent(outcome: Outcome) -> list[list[Message]]:
     """What was sent, but requests for summaries."""
-    return [list(request.messages) for request in outcome.provider.requests if request.messages[0].content != SUMMARY_SYSTEM]
+    return [
+        list(request.messages) for request in outcome.provider.requests if request.messages[0].content != ENGLISH.summary_system
+    ]
 
 
 class Summing(ScriptedProvider):
@@ -46,7 +49,7 @@ class Summing(ScriptedProvider):
         self._summaries = ScriptedProvider(summaries)
 
     async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
-        if request.messages[0].content != SUMMARY_SYSTEM:
+        if request.messages[0].content != ENGLISH.summary_system:
             return await super().complete(request, observer)
         self.requests.append(request)
         return await self._summaries.complete(request, observer)
@@ -284,7 +287,9 @@ def test_the_request_for_a_summary_fits_into_the_window(tokens: int, text: str) 
 def test_summaries_of_summaries_stay_within_their_bounds() -> None:
     model = Summing(looks(14, says("done")), [says("what was done " * 20)] * 20)
     outcome = run_virtual(playing(model, Bench().tools, window(2000, keep=1, after=2)))
-    requests = [request.messages for request in outcome.provider.requests if request.messages[0].content == SUMMARY_SYSTEM]
+    requests = [
+        request.messages for request in outcome.provider.requests if request.messages[0].content == ENGLISH.summary_system
+    ]
     assert len(requests) >= 3
     assert all(RuleOfThumb().estimate(messages) <= 2000 for messages in requests)
     assert all("what was done" in str(messages[1].content) for messages in requests[1:])
