@@ -18,7 +18,7 @@ from statewright_states.messages import LLMResponse, Message, Usage
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
 from statewright_states.table import Taken
-from statewright_states.vocabulary import ToolRequest
+from statewright_states.vocabulary import StopReason, ToolRequest
 
 NOT_RUN = ("skipped", "repeated")
 """Outcomes of calls without a result of their own."""
