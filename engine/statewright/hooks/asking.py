@@ -52,6 +52,8 @@ class Hooks:
             if twice := next((named for named in names if names.count(named) > 1), None):
                 cure = "give one of them another name: @hook(..., name=)"
                 raise ConfigurationError(f"two hooks of {point} are called {twice!r}", where="hooks", cure=cure)
+        self.observing = any(self._by_point[point] for point in OBSERVED)
+        """Whether anybody wants to be told of what happens within a run."""
 
     @property
     def cards(self) -> tuple[HookCard, ...]:
@@ -61,11 +63,6 @@ class Hooks:
     def at(self, point: HookPoint) -> tuple[Hook, ...]:
         """The hooks of this point, in order."""
         return self._by_point[point]
-
-    @property
-    def observing(self) -> bool:
-        """Whether anybody wants to be told of what happens within a run."""
-        return any(self._by_point[point] for point in OBSERVED)
 
     async def decide(self, point: HookPoint, subject: S) -> Decided[S]:
         """Ask the guards of a point, one after another."""

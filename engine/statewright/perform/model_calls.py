@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import cast
@@ -142,14 +143,24 @@ class ModelCalls:
         self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
     ) -> AttemptReplied | AttemptFailed:
         """The outcome of a request that guards let out, or their refusal."""
-        asked = await self._ask_guards(command, provider, request)
+        points = self._guarded_at(self._course.subjects[command.call].facts.purpose)
+        if not points:
+            return await self._outcome(command, provider, request, observer)
+        asked = await self._ask_guards(points, command, provider, request)
         if asked.objection is not None:
             return AttemptFailed(command.send, Fault.BLOCKED, "Blocked", asked.objection, sent=False, decisions=asked.decisions)
         event = await self._outcome(command, provider, request, observer)
-        return replace(event, decisions=asked.decisions) if asked.decisions else event
+        return replace(event, decisions=asked.decisions)
 
-    async def _ask_guards(self, command: SendRequest, provider: Provider, request: ModelRequest) -> Decided[ModelCall]:
-        """What the guards of this request say: those of its purpose, then those of every request."""
+    def _guarded_at(self, purpose: Purpose) -> list[HookPoint]:
+        """Where there is somebody to ask: the guards of this purpose, then those of every request."""
+        points = (GUARDS_OF.get(purpose), HookPoint.BEFORE_MODEL_CALL)
+        return [point for point in points if point is not None and self._equipment.hooks.at(point)]
+
+    async def _ask_guards(
+        self, points: Sequence[HookPoint], command: SendRequest, provider: Provider, request: ModelRequest
+    ) -> Decided[ModelCall]:
+        """What the guards of this request say; after an objection nobody else is asked."""
         hooks, purpose = self._equipment.hooks, self._course.subjects[command.call].facts.purpose
         subject = ModelCall(
             self._course.inputs.run_id,
@@ -161,8 +172,8 @@ class ModelCalls:
             tuple(tool.name for tool in request.tools),
         )
         decided = Decided(subject)
-        for point in (GUARDS_OF.get(purpose), HookPoint.BEFORE_MODEL_CALL):
-            if point is not None and hooks.at(point) and decided.objection is None:
+        for point in points:
+            if decided.objection is None:
                 asked = await hooks.decide(point, subject)
                 decided = replace(asked, decisions=(*decided.decisions, *asked.decisions))
         return decided

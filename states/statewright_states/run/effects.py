@@ -338,12 +338,13 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
 
 
 def _after_call(facts: RunFacts, command: CallModel) -> RunFacts:
-    facts = replace(facts, calls=facts.calls + 1, in_call=True)
+    calls = facts.calls + 1
     if command.purpose is not Purpose.GENERATION:
-        return facts
+        return replace(facts, calls=calls, in_call=True)
     if command.step == facts.step:
-        return replace(facts, overflowed=False)
-    return replace(facts, step=command.step, attempt_steps=facts.attempt_steps + 1, compacted=False, overflowed=False)
+        return replace(facts, calls=calls, in_call=True, overflowed=False)
+    step, steps = command.step, facts.attempt_steps + 1
+    return replace(facts, calls=calls, in_call=True, step=step, attempt_steps=steps, compacted=False, overflowed=False)
 
 
 def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
