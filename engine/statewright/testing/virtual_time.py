@@ -81,7 +81,7 @@ class _JumpingSelector(selectors.BaseSelector):
     def _outside(self, timeout: float | None) -> Ready:
         """What sockets and threads still bring about; empty once all has been quiet for the grace."""
         if len(self._real.get_map()) == 1 and not self._threads():  # the one is the loop's own pipe
-            return []
+            return self._real.select(0)  # a thread may have written to it with its last breath, since it was looked at
         started = time.monotonic()
         quiet_since, limit = started, started + PATIENCE_S
         grace_s = self._grace_s if timeout is not None else PATIENCE_S

@@ -101,6 +101,16 @@ def _busy(seconds: float) -> str:
     return "worked"
 
 
+def test_what_a_thread_does_with_its_last_breath_is_heard() -> None:
+    """The loop looks at its pipe, the thread writes to it and ends, the loop looks for threads: it must look once more."""
+
+    async def scene() -> None:
+        await asyncio.to_thread(lambda: None)
+
+    for _ in range(150):
+        run_virtual(scene())  # at its end, a thread of the loop's own waits for the workers and tells the loop
+
+
 def test_a_thread_that_waits_for_the_test_does_not_hold_up_the_time() -> None:
     async def race() -> str:
         released = threading.Event()
