@@ -1,0 +1,150 @@
+"""The explorer: every state that a model can come to, breadth first, and whether its properties hold in all of them.
+
+Breadth first, so that the way to a violation is a shortest one. States are kept once, steps as numbers: a million states
+with a few steps each fit into one GiB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic
+
+from statewright.evidence.graph import KINDS, NOWHERE, Graph, escape, inevitable, numbers_of, possible
+from statewright.evidence.properties import (
+    Always,
+    EachStep,
+    Finding,
+    Inevitable,
+    Model,
+    Possible,
+    Property,
+    S,
+    Step,
+    Violation,
+)
+from statewright_states.errors import ConfigurationError
+
+MAX_STATES = 5_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration(Generic[S]):
+    """Everything that a model can come to: its states by number, the graph of its steps, and the findings."""
+
+    model: Model[S]
+    states: Sequence[S]
+    graph: Graph
+    findings: tuple[Finding, ...]
+
+    @property
+    def holds(self) -> bool:
+        """Whether every property does."""
+        return all(finding.holds for finding in self.findings)
+
+
+def explore(model: Model[S], properties: Sequence[Property[S]], *, max_states: int = MAX_STATES) -> Exploration[S]:
+    """Explore the whole model. Raises ConfigurationError when it has more than ``max_states`` states."""
+    search = _Search(model, properties, max_states)
+    search.run()
+    findings = tuple(_find(search, claimed) for claimed in properties)
+    return Exploration(model, search.states, search.graph, findings)
+
+
+class _Search(Generic[S]):
+    """An exploration under way."""
+
+    def __init__(self, model: Model[S], properties: Sequence[Property[S]], max_states: int) -> None:
+        self.model = model
+        self.max_states = max_states
+        self.states: list[S] = []
+        self.graph = Graph()
+        self.broken: dict[str, Violation] = {}
+        """The first violation of each property about single states and steps."""
+        self._number: dict[S, int] = {}
+        self._label: dict[str, int] = {}
+        self._kind = {kind: KINDS.index(kind) for kind in KINDS}
+        self._of_states = [claimed for claimed in properties if isinstance(claimed, Always)]
+        self._of_steps = [claimed for claimed in properties if isinstance(claimed, EachStep)]
+
+    def run(self) -> None:
+        for state in self.model.initial():
+            self._meet(state, NOWHERE, NOWHERE)
+        number = 0
+        while number < len(self.states):  # the list grows while it is walked: it is the queue as well
+            self._leave(number, self.states[number])
+            number += 1
+        self.graph.first.append(self.graph.steps)
+
+    def _leave(self, number: int, state: S) -> None:
+        graph = self.graph
+        graph.first.append(graph.steps)
+        for step in self.model.steps(state):
+            label = self._label.setdefault(step.label, len(self._label))
+            if label == len(graph.labels):
+                graph.labels.append(step.label)
+            graph.label.append(label)
+            graph.kind.append(self._kind[step.kind])
+            graph.target.append(self._meet(step.to, number, graph.steps))
+            for claimed in self._of_steps:
+                self._judge_step(claimed, number, state, step)
+
+    def _meet(self, state: S, parent: int, arrival: int) -> int:
+        number = self._number.setdefault(state, len(self.states))
+        if number < len(self.states):
+            return number
+        if number >= self.max_states:
+            raise ConfigurationError(
+                f"the model has more than {self.max_states} states",
+                where=f"the exploration of {self.model.name}",
+                cure="choose smaller bounds, or allow more states",
+            )
+        self.states.append(state)
+        self.graph.parent.append(parent)
+        self.graph.arrival.append(arrival)
+        for claimed in self._of_states:
+            self._judge_state(claimed, number, state)
+        return number
+
+    def _judge_state(self, claimed: Always[S], number: int, state: S) -> None:
+        if claimed.name not in self.broken:
+            what = claimed.broken(state)
+            if what is not None:
+                self.broken[claimed.name] = self.violation(what, number)
+
+    def _judge_step(self, claimed: EachStep[S], number: int, state: S, step: Step[S]) -> None:
+        if claimed.name not in self.broken:
+            what = claimed.broken(state, step)
+            if what is not None:
+                self.broken[claimed.name] = self.violation(what, number, (step.label,))
+
+    def violation(self, what: str, number: int, then: tuple[str, ...] = (), circle: tuple[str, ...] = ()) -> Violation:
+        """A violation in the state of this number, or after the steps ``then`` out of it."""
+        start, path = self.graph.path(number)
+        shown = self.model.show
+        return Violation(what, shown(self.states[start]), (*path, *then), shown(self.states[number]), circle)
+
+
+def _find(search: _Search[S], claimed: Property[S]) -> Finding:
+    match claimed:
+        case Always():
+            return Finding(claimed.name, claimed.text, search.graph.states, search.broken.get(claimed.name))
+        case EachStep():
+            return Finding(claimed.name, claimed.text, search.graph.steps, search.broken.get(claimed.name))
+        case Inevitable() | Possible():
+            return _find_in_graph(search, claimed)
+
+
+def _find_in_graph(search: _Search[S], claimed: Inevitable[S] | Possible[S]) -> Finding:
+    graph, kinds = search.graph, numbers_of(claimed.kinds)
+    goal = [claimed.goal(state) for state in search.states]
+    asked = [number for number, state in enumerate(search.states) if claimed.when(state)]
+    reached = (inevitable if isinstance(claimed, Inevitable) else possible)(graph, goal, kinds)
+    number = next((number for number in asked if not reached[number]), None)
+    if number is None:
+        return Finding(claimed.name, claimed.text, len(asked))
+    if isinstance(claimed, Possible):
+        return Finding(claimed.name, claimed.text, len(asked), search.violation("no way leads there", number))
+    then, circle = escape(graph, number, reached, kinds)
+    what = "it goes round in a circle" if circle else "it comes to a dead end"
+    return Finding(claimed.name, claimed.text, len(asked), search.violation(what, number, then, circle))
