@@ -7,7 +7,6 @@ import platform
 import sqlite3
 import sys
 from contextlib import aclosing
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,6 +23,7 @@ from statewright.cli.output import answers, first_line, printable
 from statewright.journal.verify import verify
 from statewright.profiles import PROFILES
 from statewright_states.errors import JournalUnavailable, StatewrightError
+from statewright_states.frozen import dataclass
 from statewright_states.messages import Message, StreamChunk
 from statewright_states.ports import Journal, ModelRequest
 

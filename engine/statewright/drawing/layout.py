@@ -6,13 +6,13 @@ Graphviz comes as a WebAssembly module in a wheel: the same bytes on each machin
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from statewright.drawing.dot_text import dot_document
 from statewright.drawing.picture import Picture
 from statewright_states.errors import ConfigurationError, InternalError
+from statewright_states.frozen import dataclass
 
 Point = tuple[float, float]
 

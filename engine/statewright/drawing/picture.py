@@ -15,12 +15,12 @@ state is missing, ``machine-from-every-live-state`` (``machine-in-every-end`` fo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 from urllib.parse import quote
 
 from statewright.drawing.words import brief, one_line, whole
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event, Ignore, Row
 from statewright_states.table import Table
 from statewright_states.vocabulary import CancelRequested, StopRequested

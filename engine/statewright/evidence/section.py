@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+
+from statewright_states.frozen import dataclass
 
 
 class Outcome(StrEnum):
