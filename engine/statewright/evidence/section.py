@@ -23,6 +23,7 @@ class Section:
 
     ``name`` is its folder, ``summary`` one or two sentences with the figures, for people. ``files`` are texts by their
     path below that folder; the first is what a reader opens first. Times belong into ``seconds`` and nowhere else.
+    ``results`` are the single claims that it checked, by name: whether each holds. A claims register refers to them.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Section:
     summary: str
     files: Mapping[str, str]
     seconds: float
+    results: Mapping[str, bool] = field(default_factory=dict[str, bool])
