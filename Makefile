@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types diagrams traceability coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types diagrams traceability evidence coverage check bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,9 @@ diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 
 traceability: $(VENV)/development ## write docs/traceability.md anew from the tables and the tests' scenarios
 	$(BIN)/python tests/house/traceability.py
+
+evidence: $(VENV)/development ## write build/evidence, the folder for auditors: proofs, coverage, mutation, traceability ...
+	PYTHONPATH=tests/evidence:tests/house:tests/states:tests/engine/loop $(BIN)/python tests/evidence/make.py $(if $(ONLY),--only $(ONLY))
 
 coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 95 % of the rest (lines)
 	@$(BIN)/coverage erase
