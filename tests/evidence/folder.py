@@ -55,8 +55,8 @@ def index(sections: Sequence[Section]) -> str:
     lines = [
         "# Evidence",
         "",
-        f"What was checked of Statewright {VERSION}, what came of it, and the files that show it. The guide says how to read it,",
-        "what is proven, tested, assumed and out of scope, and how to check each without trusting us.",
+        f"What was checked of Statewright {VERSION}, what came of it, and the files that show it. The guide says how to read",
+        "it, what is proven, tested, assumed and out of scope, and how to check each without trusting us.",
         "",
         "| section | result | in short |",
         "|---|---|---|",

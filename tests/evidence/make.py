@@ -19,7 +19,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
-ROOT = Path(__file__).resolve().parents[2]
 import coverage_run
 import fault_table
 import mutation
@@ -32,6 +31,7 @@ from folder import dead_links, verdict, write_folder
 from statewright.evidence import composition, promela, prove, versions
 from statewright.evidence.section import Outcome, Section
 
+ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ("tests/states", "tests/engine/loop", "tests/engine/demo", "tests/engine/cli", "tests/contract")
 """Where the tests are whose runs leave journals."""
 
