@@ -6,7 +6,7 @@ action of its own. This is all that a machine needs to run, and ``row`` tells wh
 
     setup({
       guards: {
-        answers: ({ event }, admitted) => Object.keys(admitted).every((asked) => admitted[asked].includes(event.answers[asked])),
+        answers: ({ event }, admitted) => Object.entries(admitted).every(([asked, those]) => those.includes(event.answers[asked])),
       },
       actions: { row: (_, { id }) => console.log(id) },
     }).createMachine(json)
