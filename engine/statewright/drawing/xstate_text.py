@@ -6,7 +6,7 @@ action of its own. This is all that a machine needs to run, and ``row`` tells wh
 
     setup({
       guards: {
-        answers: ({ event }, admitted) => Object.entries(admitted).every(([asked, those]) => those.includes(event.answers[asked])),
+        answers: ({ event }, allowed) => Object.keys(allowed).every((name) => allowed[name].includes(event.answers[name])),
       },
       actions: { row: (_, { id }) => console.log(id) },
     }).createMachine(json)
