@@ -97,10 +97,14 @@ def compare(table: str, lived: Sequence[Sequence[Step]], other: Interpreter) -> 
     for number, (life, made) in enumerate(zip(lived, walked, strict=True)):
         at = next((at for at, (step, theirs) in enumerate(zip(life, made, strict=True)) if step.made != theirs), None)
         if at is not None:
-            past = "\n".join(f"{n}. {_told(step)}: {_made(step.made)}" for n, step in enumerate(life[: at + 1], 1))
-            yield f"{table}, life {number}: {other.name} differs at the last of these events.\n\n{past}; " + (
-                f"{other.name}: {_made(made[at])}"
-            )
+            told = [
+                f"{table}, life {number}: {other.name} differs at the last of these events.",
+                "",
+                *(f"{n}. {_told(step)}: {_made(step.made)}" for n, step in enumerate(life[: at + 1], 1)),
+                "",
+                f"{other.name}: {_made(made[at])}",
+            ]
+            yield "\n".join(told)
 
 
 def _told(step: Step) -> str:

@@ -9,6 +9,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from random_lives import Made, Told
 
@@ -57,6 +58,8 @@ class XStateInterpreter:
         done = subprocess.run(self._command, input=asked, capture_output=True, text=True, check=False, timeout=TIMEOUT_S)
         if done.returncode:
             raise RuntimeError(f"node ended with {done.returncode}: {done.stderr}")
-        return [
-            [Made(each["row"], tuple(each["commands"]), each["state"]) for each in life] for life in json.loads(done.stdout)
-        ]
+        return [[_made(said) for said in life] for life in json.loads(done.stdout)]
+
+
+def _made(said: dict[str, Any]) -> Made:
+    return Made(said["row"], tuple(said["commands"]), said["state"])
