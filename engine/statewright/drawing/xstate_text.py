@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import json
 from enum import StrEnum
-from typing import Any, cast
+from typing import Any
 
 from statewright.drawing.statechart import plain_name, state_ids, stated_for
 from statewright.drawing.words import one_line
@@ -28,6 +28,8 @@ from statewright_states.row import Ignore, Row
 from statewright_states.table import Table
 
 MAX_LINE_CHARS = 128
+
+Json = dict[str, Any] | list[Any] | str | bool
 
 
 def xstate_document(table: Table[Any]) -> str:
@@ -84,15 +86,15 @@ def _told(stated: Row | Ignore) -> dict[str, Any]:
     }
 
 
-def _json(value: Any, indent: str = "", before: int = 0) -> str:
+def _json(value: Json, indent: str = "", before: int = 0) -> str:
     """JSON in which all that fits into a line stands on one; ``before``: how many characters stand there already."""
     flat = json.dumps(value, ensure_ascii=False)
     if len(indent) + before + len(flat) < MAX_LINE_CHARS or not isinstance(value, dict | list):
         return flat
     if isinstance(value, list):
-        brackets, members = "[]", [("", each) for each in cast("list[Any]", value)]
+        brackets, members = "[]", [("", each) for each in value]
     else:
-        brackets, members = "{}", [(f"{json.dumps(key)}: ", each) for key, each in cast("dict[str, Any]", value).items()]
+        brackets, members = "{}", [(f"{json.dumps(key)}: ", each) for key, each in value.items()]
     deeper = indent + "  "
     lines = ",\n".join(deeper + key + _json(each, deeper, len(key)) for key, each in members)
     return f"{brackets[0]}\n{lines}\n{indent}{brackets[1]}"
