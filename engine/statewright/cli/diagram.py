@@ -13,7 +13,7 @@ from statewright.drawing import drawing
 from statewright.journal.entry import TABLES
 from statewright_states.errors import ConfigurationError
 
-Format = Literal["mermaid", "dot", "svg", "markdown"]
+Format = Literal["mermaid", "dot", "svg", "markdown", "scxml", "xstate"]
 
 
 def diagram(
@@ -30,7 +30,7 @@ def diagram(
     table
         What to draw: a run, a model call, a tool call, or a task that one run plans and another builds.
     format_name
-        svg needs `pip install "statewright[diagrams]"`.
+        svg needs `pip install "statewright[diagrams]"`; scxml and xstate are for other interpreters and editors.
     out
         A file to write (default: stdout).
     """

@@ -11,7 +11,9 @@ from statewright.drawing.machines import theory_of
 from statewright.drawing.markdown_text import markdown_document
 from statewright.drawing.mermaid_text import mermaid_document
 from statewright.drawing.picture import picture
+from statewright.drawing.scxml_text import scxml_document
 from statewright.drawing.svg_text import svg_document
+from statewright.drawing.xstate_text import xstate_document
 from statewright_states.errors import ConfigurationError
 from statewright_states.table import Table
 
@@ -37,15 +39,32 @@ def markdown(table: Table[Any]) -> str:
     return markdown_document(table, theory_of(table))
 
 
-FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "markdown": markdown}
+def scxml(table: Table[Any]) -> str:
+    """The table as a W3C state chart, which other interpreters can walk."""
+    return scxml_document(table)
+
+
+def xstate(table: Table[Any]) -> str:
+    """The table as the JSON of an XState v5 machine."""
+    return xstate_document(table)
+
+
+FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {
+    "mermaid": mermaid,
+    "dot": dot,
+    "svg": svg,
+    "markdown": markdown,
+    "scxml": scxml,
+    "xstate": xstate,
+}
 """Every format by its name."""
 
-SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md"}
+SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md", "scxml": "scxml", "xstate": "xstate.json"}
 """The file name suffix of each format."""
 
 
 def drawing(table: Table[Any], format_name: str) -> str:
-    """The table in one of the formats mermaid, dot, svg, markdown. Raises ConfigurationError for any other."""
+    """The table in one of the ``FORMATS``. Raises ConfigurationError for any other."""
     if format_name not in FORMATS:
         raise ConfigurationError(
             f"there is no drawing format {format_name!r}",

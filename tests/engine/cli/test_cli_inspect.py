@@ -131,7 +131,10 @@ def test_a_record_that_no_longer_follows_from_its_events_diverges(recorded: Plac
     assert "recorded" in done.err
 
 
-@pytest.mark.parametrize(("format_name", "begins"), [("mermaid", "%%"), ("dot", "//"), ("svg", "<"), ("markdown", "#")])
+@pytest.mark.parametrize(
+    ("format_name", "begins"),
+    [("mermaid", "%%"), ("dot", "//"), ("svg", "<"), ("markdown", "#"), ("scxml", "<?xml"), ("xstate", "{")],
+)
 def test_diagram_draws_a_table(place: Place, format_name: str, begins: str) -> None:
     done = place.run("diagram", "tool", "--format", format_name, "--out", "drawn")
     assert (done.code, done.out) == (0, "")

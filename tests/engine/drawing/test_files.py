@@ -20,7 +20,8 @@ def test_the_committed_drawings_are_fresh() -> None:
 
 def test_every_machine_has_every_file() -> None:
     names = ("run", "call", "tool", "plan_build")
-    assert set(drawings()) == {f"{name}.{suffix}" for name in names for suffix in ("mmd", "dot", "svg", "md")}
+    suffixes = ("mmd", "dot", "svg", "md", "scxml", "xstate.json")
+    assert set(drawings()) == {f"{name}.{suffix}" for name in names for suffix in suffixes}
 
 
 def test_written_drawings_are_fresh_and_not_written_again(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odd import HARD, everything, lamp
-from statewright.drawing import FORMATS, dot, drawing, markdown, mermaid, svg
+from statewright.drawing import FORMATS, drawing, markdown, mermaid
 from statewright_states.call.table import CALL
 from statewright_states.errors import ConfigurationError
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -64,7 +64,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigurationError) as refused:
         drawing(RUN, "png")
     assert "'png'" in refused.value.what
-    assert refused.value.cure == "use one of: mermaid, dot, svg, markdown"
+    assert refused.value.cure == "use one of: mermaid, dot, svg, markdown, scxml, xstate"
 
 
 def test_without_graphviz_only_the_svg_is_refused_with_the_cure() -> None:
@@ -148,8 +148,8 @@ def test_a_reason_cannot_break_a_markdown_table(why: str) -> None:
 @given(name=st.text(min_size=1, max_size=12), why=st.text(min_size=1, max_size=60))
 def test_any_name_and_any_reason_can_be_drawn(name: str, why: str) -> None:
     table = lamp(name=name, why=why)
-    for draw in (mermaid, dot, svg, markdown):
-        assert draw(table) == draw(table)
+    for format_name in FORMATS:
+        assert drawing(table, format_name) == drawing(table, format_name)
 
 
 def test_a_table_without_a_happy_path_can_be_drawn() -> None:
