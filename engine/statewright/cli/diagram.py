@@ -30,7 +30,7 @@ def diagram(
     table
         What to draw: a run, a model call, a tool call, or a task that one run plans and another builds.
     format_name
-        svg needs `pip install "statewright[diagrams]"`.
+        svg is for looking at: its links lead to the markdown of the same machine, in the same folder.
     out
         A file to write (default: stdout).
     """
