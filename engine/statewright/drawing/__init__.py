@@ -4,5 +4,18 @@ from __future__ import annotations
 
 from statewright.drawing.files import drawings, stale_drawings, write_drawings
 from statewright.drawing.formats import FORMATS, dot, drawing, markdown, mermaid, svg
+from statewright.drawing.maps import MAP, map_drawing
 
-__all__ = ["FORMATS", "dot", "drawing", "drawings", "markdown", "mermaid", "stale_drawings", "svg", "write_drawings"]
+__all__ = [
+    "FORMATS",
+    "MAP",
+    "dot",
+    "drawing",
+    "drawings",
+    "map_drawing",
+    "markdown",
+    "mermaid",
+    "stale_drawings",
+    "svg",
+    "write_drawings",
+]

@@ -43,14 +43,14 @@ class Label:
 
 def label_of(card: Card, edge: Edge, target: str = "") -> Label:
     """The label of an edge; ``target`` is named where the line does not lead straight to it."""
-    return _label(_lines(card.sections[edge.section], f"→ {target}" if target else ""))
+    return label_from(_lines(card.sections[edge.section], f"→ {target}" if target else ""))
 
 
 def stays_of(card: Card) -> Label | None:
     """What is said about the rows that keep the state; None where there are none."""
     quiet = [section for section in card.sections if section.course in (Course.STAYS, Course.RESUMED)]
     lines = [line for section in quiet for line in _lines(section, "stays" if section is quiet[0] else "")]
-    return _label(lines) if lines else None
+    return label_from(lines) if lines else None
 
 
 def _lines(section: Section, lead: str) -> list[LabelLine]:
@@ -69,15 +69,15 @@ def _first(lines: tuple[Line, ...], event: str) -> int:
     return next(number for number, line in enumerate(lines) if line.event == event)
 
 
-def _label(lines: Iterable[LabelLine]) -> Label:
-    found = tuple(part for line in lines for part in _broken(line))
+def label_from(lines: Iterable[LabelLine], max_width: float = MAX_WIDTH) -> Label:
+    """The label of these lines, as large as they need it; a line wider than ``max_width`` is broken after its lead."""
+    found = tuple(part for line in lines for part in _broken(line, max_width))
     width = max(label_width(line) for line in found) + 2 * PADDING
     return Label(found, width, len(found) * LINE_HEIGHT + 2 * PADDING - 3)
 
 
-def _broken(line: LabelLine) -> tuple[LabelLine, ...]:
-    """A long line is broken after where it leads."""
-    if not line.lead or label_width(line) <= MAX_WIDTH:
+def _broken(line: LabelLine, max_width: float) -> tuple[LabelLine, ...]:
+    if not line.lead or label_width(line) <= max_width:
         return (line,)
     return LabelLine(line.lead, "", "", line.happy, stop=False), replace(line, lead="")
 

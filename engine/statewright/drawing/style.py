@@ -61,9 +61,13 @@ _COLOURED = (
     *((f".edge.{way} polygon", "fill", way) for way in WAYS),
     (".edge.back .line, .edge.back .ground, .section.back > .mark", "stroke", "onward"),
     (".edge.back polygon", "fill", "onward"),
+    (".edge.talk .line, .edge.talk .ground, .node.machine .frame", "stroke", "happy"),
+    (".edge.talk polygon", "fill", "happy"),
+    (".node.machine .frame", "fill", "happy-tint"),
+    (".node.machine .name", "fill", "happy"),
     (".loop .line", "stroke", "quiet"),
     (".loop polygon", "fill", "quiet"),
-    ("a:focus-visible rect.whole, .node:focus-visible .frame, .party:focus-visible .frame", "stroke", "focus"),
+    ("a:focus-visible .whole, .node:focus-visible .frame, .edge:focus-visible .ground", "stroke", "focus"),
 )
 """What is coloured: selector, property, name of the colour. Later ones win."""
 
@@ -90,12 +94,16 @@ text { font-size: 12px; font-family: Arial, "Liberation Sans", Helvetica, "Noto 
 .edge.partial .line, .edge.partial .ground, .section.partial > .mark { stroke-dasharray: 12 3 2 3; }
 .edge.failed .line, .edge.failed .ground, .section.failed > .mark { stroke-dasharray: 2 3; }
 .edge.failed .line { stroke-width: 2.2; }
+.edge.talk .line { stroke-width: 2.6; }
+.node.machine .frame { stroke-width: 2.5; }
+.node.party .name { font-size: 13px; }
+.edge:focus { outline: none; }
 .loop .line { stroke-width: 1.4; }
 .resumed .row text, .ignored .row text { font-style: italic; }
 a { cursor: pointer; }
-a:focus, .node:focus, .party:focus { outline: none; }
+a:focus, .node:focus { outline: none; }
 a:focus-visible .whole { stroke-width: 2.5; }
-.node:focus-visible .frame, .party:focus-visible .frame { stroke-width: 5; stroke-dasharray: none; }"""
+.node:focus-visible .frame, .edge:focus-visible .ground { stroke-width: 4; stroke-dasharray: none; }"""
 
 PEN = {
     Course.HAPPY: ("happy", "penwidth=4, arrowsize=1.2, weight=40"),

@@ -36,11 +36,12 @@ def _line(line: Line, titles: Mapping[str, str]) -> str:
     return (
         f'<g id={quoteattr(edge.id)} class="edge {edge.course}" data-rows={rows} role="graphics-symbol">'
         f'<title>{escape(title)}</title><path class="line" d="{rounded_path(line.corners)}"/>{head}'
-        f"{rectangle('ground', line.box, CORNER)}{''.join(_label(line.label, line.box))}</g>"
+        f"{rectangle('ground', line.box, CORNER)}{''.join(label_texts(line.label, line.box))}</g>"
     )
 
 
-def _label(label: Label, box: Box) -> Iterable[str]:
+def label_texts(label: Label, box: Box) -> Iterable[str]:
+    """The lines of a label in its box."""
     for at, line in enumerate(label.lines):
         x, y = box.x + PADDING, box.y + PADDING + (at + 0.62) * LINE_HEIGHT
         for text, bold in pieces(line):
@@ -55,7 +56,7 @@ def _stays(stays: Stays) -> str:
     box = stays.box
     words = Box(box.x + LOOP_WIDTH, box.y, box.width - LOOP_WIDTH, box.height)
     loop = loop_arrow(box.x + 12, box.y + PADDING + LINE_HEIGHT * 0.36)
-    return f'<g class="loop stays">{loop}{"".join(_label(stays.label, words))}</g>'
+    return f'<g class="loop stays">{loop}{"".join(label_texts(stays.label, words))}</g>'
 
 
 def loop_arrow(x: float, y: float) -> str:

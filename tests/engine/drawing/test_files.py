@@ -18,8 +18,8 @@ def test_the_committed_drawings_are_fresh() -> None:
     assert stale_drawings(DIAGRAMS) == ()
 
 
-def test_every_machine_has_every_file() -> None:
-    names = ("run", "call", "tool", "plan_build")
+def test_every_machine_and_the_map_have_every_file() -> None:
+    names = ("run", "call", "tool", "plan_build", "map")
     assert set(drawings()) == {f"{name}.{suffix}" for name in names for suffix in ("mmd", "dot", "svg", "md")}
 
 
