@@ -73,18 +73,19 @@ def _alike(machine: Table[Any]) -> list[tuple[StrEnum, ...]]:
 
 
 def _chapter(machine: Table[Any], states: tuple[StrEnum, ...], anchored: set[str]) -> Iterable[str]:
+    at = states[0]
     yield from (f"### {', '.join(map(plain, states))}", "")
     if machine.final.issuperset(states):
         yield from (f"{'Final states' if len(states) > 1 else 'A final state'}: no row leaves.", "")
-    found = [(event, machine.cells[states[0], event]) for event in machine.events if (states[0], event) in machine.cells]
+    found = [(event, machine.cells[at, event]) for event in machine.events if (at, event) in machine.cells]
     simple = [(event, cell) for event, cell in found if not cell.questions]
     rows = ((_named(each, anchored), code(event.__name__), *_follows(each)) for event, cell in simple for each in _stated(cell))
     yield from table(("row", "event", "to", "do", "requirement", "why"), rows)
     for event, cell in found:
         if cell.questions:
-            yield from (f"#### {plain(states[0])} + {code(event.__name__)}", "")
+            yield from (f"#### {plain(at)} + {code(event.__name__)}", "")
             yield from _decision(cell, anchored)
-    refused = [code(event.__name__) for event in machine.events if (states[0], event) not in machine.cells]
+    refused = [code(event.__name__) for event in machine.events if (at, event) not in machine.cells]
     yield from (f"Refused here, each other event: {', '.join(refused)}.", "") if refused else ()
 
 

@@ -23,7 +23,7 @@ from statewright_states.ports import Journal
 from statewright_states.row import Command
 from statewright_states.run import commands as of_run
 from statewright_states.tool import commands as of_tool
-from test_loop_rows import SCENARIOS, Office, Rows
+from test_loop_rows import SCENARIOS, Office, Play, Rows
 from test_mixed_rows import SCENARIOS as TASKS
 
 COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_plan_build}
@@ -31,9 +31,9 @@ COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_pl
 
 def talk_of(link: Link) -> set[Talk]:
     """What a journal shows of a link."""
-    gives = (link.giver.value, link.command.__name__) if link.command else ("", "")
-    becomes = {(*gives, link.taker.value, event.__name__) for event in link.becomes}
-    return becomes | {(*gives, link.giver.value, event.__name__) for event in link.answers}
+    machine, command = (link.giver.value, link.command.__name__) if link.command else ("", "")
+    becomes = {(machine, command, link.taker.value, event.__name__) for event in link.becomes}
+    return becomes | {(machine, command, link.giver.value, event.__name__) for event in link.answers}
 
 
 # -- declared at all -------------------------------------------------------------------------------------------------
@@ -107,7 +107,11 @@ async def across_records(journal: Journal) -> set[Talk]:
 
 def seen_in_runs() -> set[Talk]:
     runs = [play_run for _, play_run in SCENARIOS.values()]
-    return {talk for play_run in (*runs, answered_in_the_same_process) for talk in run_virtual(play_run()).talk}
+    return {talk for play_run in (*runs, answered_in_the_same_process) for talk in run_virtual(talk_after(play_run))}
+
+
+async def talk_after(play_run: Play) -> frozenset[Talk]:
+    return (await play_run()).talk
 
 
 def seen_in_tasks() -> set[Talk]:
@@ -126,7 +130,7 @@ def test_every_link_that_is_seen_is_declared_and_every_declared_one_is_seen() ->
 
 def test_a_link_that_is_not_declared_would_be_noticed() -> None:
     """The ordinary course shows each of these: taking any one of them out of the declaration leaves it undeclared."""
-    seen = run_virtual(SCENARIOS["the ordinary course"][1]()).talk
+    seen = run_virtual(talk_after(SCENARIOS["the ordinary course"][1]))
     for command in (of_run.CallModel, of_call.SendRequest, of_tool.ReportSettled):
         others = {talk for link in LINKS if link.command is not command for talk in talk_of(link)}
         assert seen - others
