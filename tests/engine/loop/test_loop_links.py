@@ -11,7 +11,7 @@ from loop_invariants import Talk, shapes_of, talk_in
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from mixed_scenarios import TASK, play
-from statewright import MixedModeRunner
+from statewright import MemoryJournal, MixedModeRunner
 from statewright.journal.entry import TABLES
 from statewright.links import LINKS, MACHINES, Link, Party
 from statewright.loop import AgentLoop
@@ -25,6 +25,7 @@ from statewright_states.run import commands as of_run
 from statewright_states.tool import commands as of_tool
 from test_loop_rows import SCENARIOS, Office, Play, Rows
 from test_mixed_rows import SCENARIOS as TASKS
+from test_mixed_rows import BrokenStore
 
 COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_plan_build}
 
@@ -117,7 +118,8 @@ async def talk_after(play_run: Play) -> frozenset[Talk]:
 def seen_in_tasks() -> set[Talk]:
     seen: set[Talk] = set()
     for script, options, _, _ in TASKS.values():
-        played = play(script, Bench().tools, **options)
+        fresh = {"journal": BrokenStore(MemoryJournal())} if "journal" in options else {}
+        played = play(script, Bench().tools, **options | fresh)
         seen |= played.rows.talk | run_virtual(across_records(played.journal))
     return seen | taken_up_again()
 
