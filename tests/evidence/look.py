@@ -119,14 +119,14 @@ def faults(page: Browser, file: Path, shots: Path | None) -> list[str]:
     found: list[str] = []
     page.open(file, dark=False)
     light = page.ask("getComputedStyle(document.querySelector('.paper')).fill")
+    if shots:
+        page.shot(shots / f"{file.stem}-light.png")
     expected = [each.attrib["id"] for each in ElementTree.parse(file).iter() if each.get("tabindex") == "0"]
     reached = [page.press_tab() for _ in expected]
     if reached != expected:
         at = next(number for number, pair in enumerate(zip(reached, expected, strict=True)) if pair[0] != pair[1])
         found.append(f"the tabulator reaches {reached[at]!r} where {expected[at]!r} should follow")
     found += [f"sticks out of its box: {text}" for text in page.ask(OVERFLOWING)]
-    if shots:
-        page.shot(shots / f"{file.stem}-light.png")
     page.open(file, dark=True)
     if page.ask("getComputedStyle(document.querySelector('.paper')).fill") == light:
         found.append("dark is as light")
