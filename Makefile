@@ -82,7 +82,7 @@ $(BIN)/python:
 
 $(VENV)/runtime: pyproject.toml | $(BIN)/python
 	@echo "installing Statewright into $(VENV)"
-	@$(PIP) install --editable '.[diagrams]'
+	@$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/development: $(VENV)/runtime

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from statewright.drawing.files import drawings, stale_drawings, write_drawings
 from statewright.drawing.formats import FORMATS, dot, drawing, markdown, mermaid, scxml, svg, xstate
+from statewright.drawing.maps import MAP, map_drawing
 
 __all__ = [
     "FORMATS",
+    "MAP",
     "dot",
     "drawing",
     "drawings",
+    "map_drawing",
     "markdown",
     "mermaid",
     "scxml",

@@ -1,4 +1,4 @@
-"""DOT: the picture as Graphviz lays it out. Cards are records, sections their fields, and edges start at sections."""
+"""DOT: the picture for Graphviz to lay out. Cards are records, sections their fields, and edges start at sections."""
 
 from __future__ import annotations
 

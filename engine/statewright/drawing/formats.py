@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from statewright.drawing.compose import picture
 from statewright.drawing.dot_text import dot_document
-from statewright.drawing.layout import layout
 from statewright.drawing.machines import theory_of
 from statewright.drawing.markdown_text import markdown_document
 from statewright.drawing.mermaid_text import mermaid_document
-from statewright.drawing.picture import picture
 from statewright.drawing.scxml_text import scxml_document
 from statewright.drawing.svg_text import svg_document
 from statewright.drawing.xstate_text import xstate_document
@@ -29,9 +28,8 @@ def dot(table: Table[Any]) -> str:
 
 
 def svg(table: Table[Any]) -> str:
-    """The table as a picture. Raises ConfigurationError when Graphviz (``statewright[diagrams]``) is not installed."""
-    drawn = picture(table)
-    return svg_document(drawn, layout(drawn))
+    """The table as a picture."""
+    return svg_document(picture(table))
 
 
 def markdown(table: Table[Any]) -> str:

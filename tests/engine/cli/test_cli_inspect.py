@@ -141,6 +141,12 @@ def test_diagram_draws_a_table(place: Place, format_name: str, begins: str) -> N
     assert (place.folder / "drawn").read_text().startswith(begins)
 
 
+def test_diagram_draws_the_map_of_the_machines(place: Place) -> None:
+    done = place.run("diagram", "map", "--format", "markdown")
+    assert done.code == 0
+    assert done.out.startswith("# How the machines talk")
+
+
 def test_a_drawing_without_a_file_goes_to_stdout(place: Place) -> None:
     done = place.run("diagram", "plan_build")
     assert done.code == 0
