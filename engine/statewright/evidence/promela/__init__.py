@@ -1,0 +1,1 @@
+"""A second opinion: the tables in Promela, checked by SPIN (https://spinroot.com), and compared with our own explorer."""
