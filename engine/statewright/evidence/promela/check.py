@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-from statewright.evidence.promela.free_model import COURSES, SAFETY, Promela
-from statewright.evidence.promela.pan import PanReport, read_report, read_trail
+from statewright.evidence.promela.model import COURSES, SAFETY, Promela
+from statewright.evidence.promela.pan import PanReport, read_listed, read_report, read_trail
 from statewright_states.errors import ConfigurationError, InternalError
 
 PROGRAMS = ("spin", "gcc")
@@ -33,6 +33,8 @@ class Checked:
     claim: str
     report: PanReport
     trail: tuple[str, ...] = ()
+    listed: frozenset[tuple[int, ...]] = frozenset()
+    """Every state that the checker found, where the model lists them."""
 
 
 def missing_programs() -> tuple[str, ...]:
@@ -40,17 +42,17 @@ def missing_programs() -> tuple[str, ...]:
     return tuple(program for program in PROGRAMS if which(program) is None)
 
 
-def check(model: Promela, claims: Sequence[str], *, bounds: Sequence[str] = ()) -> tuple[Checked, ...]:
+def check(model: Promela, claims: Sequence[str]) -> tuple[Checked, ...]:
     """Search a model for violated assertions and dead ends, then for a violation of each claim.
 
-    ``bounds`` are definitions in the place of the model's own, such as ``MAX_STEPS=3``. Raises ConfigurationError when a
-    program is missing or takes too long, InternalError when one does not understand the model.
+    Raises ConfigurationError when a program is missing or takes too long, InternalError when one does not understand the
+    model.
     """
     missing = missing_programs()
     if missing:
         raise ConfigurationError(f"{' and '.join(missing)} cannot be found", where="the check by SPIN", cure=HOW_TO_GET_THEM)
     with tempfile.TemporaryDirectory(prefix="statewright-spin-") as folder:
-        return _Workshop(Path(folder), model, tuple(f"-D{bound}" for bound in bounds)).check(claims)
+        return _Workshop(Path(folder), model).check(claims)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,23 +61,24 @@ class _Workshop:
 
     folder: Path
     model: Promela
-    bounds: tuple[str, ...]
 
     def check(self, claims: Sequence[str]) -> tuple[Checked, ...]:
         (self.folder / MODEL_FILE).write_text(self.model.text, encoding="utf-8")
-        self._run("spin", "-a", "-o3", *self.bounds, MODEL_FILE, timeout_s=GENERATE_S)
+        self._run("spin", "-a", "-o3", "-DLIST", MODEL_FILE, timeout_s=GENERATE_S)
         self._run("gcc", *SAFETY, "-o", "pan", "pan.c", timeout_s=COMPILE_S)
         found = [self._search("")]
         if claims:
+            self._run("spin", "-a", "-o3", MODEL_FILE, timeout_s=GENERATE_S)
             self._run("gcc", *COURSES, "-o", "pan", "pan.c", timeout_s=COMPILE_S)
         return (*found, *(self._search(claim) for claim in claims))
 
     def _search(self, claim: str) -> Checked:
         about = ("-a", "-N", claim) if claim else ()
         (self.folder / f"{MODEL_FILE}.trail").unlink(missing_ok=True)
-        report = read_report(self._run("./pan", *LIMITS, *about, timeout_s=SEARCH_S), MODEL_FILE)
-        told = self._run("spin", "-t", "-T", "-B", *self.bounds, MODEL_FILE, timeout_s=TELL_S) if report.errors else ""
-        return Checked(claim, report, read_trail(told))
+        output = self._run("./pan", *LIMITS, *about, timeout_s=SEARCH_S)
+        report = read_report(output, MODEL_FILE)
+        told = self._run("spin", "-t", "-T", "-B", MODEL_FILE, timeout_s=TELL_S) if report.errors else ""
+        return Checked(claim, report, read_trail(told), read_listed(output))
 
     def _run(self, program: str, *arguments: str, timeout_s: float) -> str:
         command = (str(self.folder / program) if program.startswith(".") else program, *arguments)

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from statewright.evidence.promela.identifiers import Identifiers, quoted, remark
+from statewright.evidence.promela.model import COURSES, SAFETY, Line, Place, Promela, written
 from statewright_states.question import Answer, Condition, Question
 from statewright_states.row import Cell, Declaration, Event, Ignore, Row
 from statewright_states.table import Table
@@ -28,30 +29,8 @@ FREE_CLAIMS = {
 }
 """The claims about courses, by name: the formula, and what it says."""
 
-SAFETY = ("-O0", "-w", "-DNOREDUCE", "-DNOCLAIM", "-DSAFETY")
-"""How SPIN's checker is compiled to check assertions and dead ends."""
-COURSES = ("-O0", "-w", "-DNOREDUCE")
-"""How it is compiled to check claims about courses. Optimising would take longer than the search."""
-
 SUMMANDS = 6
 """How many guards are counted in one statement: SPIN keeps the text of a statement in buffers of fixed length."""
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """What stands on a line of a model: a row or an ignore, in a state."""
-
-    state: str
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Promela:
-    """A model: its text, and which line is which row in which state (lines are counted from 1)."""
-
-    name: str
-    text: str
-    places: dict[int, Place]
 
 
 def declaration_of(table: Table[Any]) -> Declaration:
@@ -67,20 +46,7 @@ def promela(table: Table[Any]) -> str:
 
 def free_model(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> Promela:
     """The free model of a declaration, checked or not. An event of ``at_once`` has to end the machine wherever it lives."""
-    writer = _Writer(declared, tuple(at_once))
-    places: dict[int, Place] = {}
-    lines: list[str] = []
-    for line in writer.lines():
-        lines.append(line.text)
-        if line.place is not None:
-            places[len(lines)] = line.place
-    return Promela(declared.name, "\n".join(lines) + "\n", places)
-
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    text: str
-    place: Place | None = None
+    return written(declared.name, _Writer(declared, tuple(at_once)).lines())
 
 
 @dataclass(slots=True)
@@ -91,13 +57,13 @@ class _Writer:
     at_once: tuple[type[Event], ...]
     names: Identifiers = field(default_factory=Identifiers)
 
-    def lines(self) -> Iterator[_Line]:
-        yield from map(_Line, self._head())
-        yield from map(_Line, self._questions())
-        yield from map(_Line, self._guards())
+    def lines(self) -> Iterator[Line]:
+        yield from map(Line, self._head())
+        yield from map(Line, self._questions())
+        yield from map(Line, self._guards())
         yield from self._loop()
         for name, (formula, text) in FREE_CLAIMS.items():
-            yield from (_Line(""), _Line(f"/* {text} */"), _Line(f"ltl {name} {{ {formula} }}"))
+            yield from (Line(""), Line(f"/* {text} */"), Line(f"ltl {name} {{ {formula} }}"))
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -170,38 +136,38 @@ class _Writer:
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def _loop(self) -> Iterator[_Line]:
-        yield from map(_Line, ("", "active proctype machine()", "{", "    do"))
-        yield _Line("    :: ended -> break")
-        yield _Line('    :: atomic { !home && !ended -> home = true; printf("| from here on, only rows towards an end\\n") }')
+    def _loop(self) -> Iterator[Line]:
+        yield from map(Line, ("", "active proctype machine()", "{", "    do"))
+        yield Line("    :: ended -> break")
+        yield Line('    :: atomic { !home && !ended -> home = true; printf("| from here on, only rows towards an end\\n") }')
         cells = self.declared.cells()
         for state in self.declared.states:
-            yield from (_Line(""), _Line(f"    /* -- {self._state(state)} -- */"))
+            yield from (Line(""), Line(f"    /* -- {self._state(state)} -- */"))
             for (at, event), cell in cells.items():
                 if at is state:
                     yield from self._cell(state, event, cell)
             yield from self._missing_ends(state, {event for at, event in cells if at is state})
             if state not in self.declared.final:
                 yield self._way_home(state)
-        yield from map(_Line, ("    od", "}"))
+        yield from map(Line, ("    od", "}"))
 
-    def _cell(self, state: StrEnum, event: type[Event], cell: Cell) -> Iterator[_Line]:
-        yield _Line(f"    :: atomic {{ !home && state == {self._state(state)} -> {self._said(state, event, cell)}")
+    def _cell(self, state: StrEnum, event: type[Event], cell: Cell) -> Iterator[Line]:
+        yield Line(f"    :: atomic {{ !home && state == {self._state(state)} -> {self._said(state, event, cell)}")
         if cell.ignores:
             yield from self._counted(cell.ignores, "fired <= 1")
-            yield _Line("        if")
+            yield Line("        if")
             for ignore in cell.ignores:
                 yield self._option(state, ignore)
             if all(ignore.when for ignore in cell.ignores):  # else there is always one, and nothing comes to this line
-                yield _Line("        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")'))
+                yield Line("        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")'))
         if cell.rows:
             yield from self._rows(state, cell)
         if cell.ignores:
-            yield _Line("        fi;")
+            yield Line("        fi;")
         if event in self.at_once and state not in self.declared.final:
-            yield _Line(f"        assert(ended);  /* {event.__name__} ends the machine at once */")
+            yield Line(f"        assert(ended);  /* {event.__name__} ends the machine at once */")
         forgotten = "".join(f" {self._question(question)} = 0;" for question in cell.questions)
-        yield _Line(f"       {forgotten} fired = 0 }}")
+        yield Line(f"       {forgotten} fired = 0 }}")
 
     def _said(self, state: StrEnum, event: type[Event], cell: Cell) -> str:
         """Ask every question of the cell, and print the event with the answers."""
@@ -211,47 +177,47 @@ class _Writer:
         printed = f'printf("| {self._state(state)} + {quoted(event.__name__)}:{shown}\\n"{values});'
         return f"{asked} {printed}".strip()
 
-    def _rows(self, state: StrEnum, cell: Cell) -> Iterator[_Line]:
+    def _rows(self, state: StrEnum, cell: Cell) -> Iterator[Line]:
         yield from self._counted(cell.rows, "fired == 1")
-        yield _Line("        if")
+        yield Line("        if")
         for row in cell.rows:
             yield self._option(state, row)
-        yield _Line("        fi;")
+        yield Line("        fi;")
 
-    def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[_Line]:
+    def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[Line]:
         """Count the guards that hold, a few in each statement, and demand the number."""
         names = [self._row(one) for one in stated]
         for at in range(0, len(names), SUMMANDS):
             before = "fired + " if at else ""
-            yield _Line(f"        fired = {before}{' + '.join(names[at : at + SUMMANDS])};")
-        yield _Line(f"        assert({demanded});")
+            yield Line(f"        fired = {before}{' + '.join(names[at : at + SUMMANDS])};")
+        yield Line(f"        assert({demanded});")
 
-    def _option(self, state: StrEnum, stated: Row | Ignore) -> _Line:
+    def _option(self, state: StrEnum, stated: Row | Ignore) -> Line:
         """One option on one line, so that a line which SPIN never reaches is a row that never fires."""
         name, place = self._row(stated), Place(state.value, stated.id)
         label = f"{name}_{self._state(state)}"
         if isinstance(stated, Ignore):
-            return _Line(f'        :: {name} -> {label}: printf("| [{quoted(stated.id)}] ignored\\n")', place)
+            return Line(f'        :: {name} -> {label}: printf("| [{quoted(stated.id)}] ignored\\n")', place)
         to = self._state(stated.target(state))
         done = f'printf("| [{quoted(stated.id)}] {to}\\n"); state = {to}'
-        return _Line(f"        :: {name} -> {label}: {done}", place)
+        return Line(f"        :: {name} -> {label}: {done}", place)
 
-    def _missing_ends(self, state: StrEnum, declared: set[type[Event]]) -> Iterator[_Line]:
+    def _missing_ends(self, state: StrEnum, declared: set[type[Event]]) -> Iterator[Line]:
         """An event that has to end the machine and is refused here: the machine lives on."""
         if state in self.declared.final:
             return
         for event in self.at_once:
             if event not in declared:
                 said = f'printf("| {self._state(state)} + {quoted(event.__name__)}: refused\\n")'
-                yield _Line(f"    :: atomic {{ !home && state == {self._state(state)} -> {said}; assert(ended) }}")
+                yield Line(f"    :: atomic {{ !home && state == {self._state(state)} -> {said}; assert(ended) }}")
 
-    def _way_home(self, state: StrEnum) -> _Line:
+    def _way_home(self, state: StrEnum) -> Line:
         row = _nearer_to_an_end(self.declared).get(state)
         here = f"    :: atomic {{ home && state == {self._state(state)} ->"
         if row is None:
-            return _Line(f'{here} printf("| no rows lead from {self._state(state)} to an end\\n"); assert(false) }}')
+            return Line(f'{here} printf("| no rows lead from {self._state(state)} to an end\\n"); assert(false) }}')
         to = self._state(row.target(state))
-        return _Line(f'{here} printf("| [{quoted(row.id)}] {to}\\n"); state = {to} }}')
+        return Line(f'{here} printf("| [{quoted(row.id)}] {to}\\n"); state = {to} }}')
 
 
 def _is_yes_no(question: Question) -> bool:

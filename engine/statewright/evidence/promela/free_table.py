@@ -8,7 +8,7 @@ from enum import StrEnum
 from itertools import product
 
 from statewright.evidence.explorer import explore
-from statewright.evidence.promela.free_model import Place, Promela
+from statewright.evidence.promela.model import Place, Promela
 from statewright.evidence.promela.pan import PanReport
 from statewright.evidence.properties import Kind, Step
 from statewright_states.row import Cell, Declaration, Ignore, Row

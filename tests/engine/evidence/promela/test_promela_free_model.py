@@ -7,9 +7,10 @@ import re
 import pytest
 
 from statewright.drawing.machines import MACHINES, Machine
-from statewright.evidence.promela.free_model import Place, declaration_of, free_model, promela
+from statewright.evidence.promela.free_model import declaration_of, free_model, promela
 from statewright.evidence.promela.free_table import reached_by_explorer
 from statewright.evidence.promela.identifiers import Identifiers, quoted, remark
+from statewright.evidence.promela.model import Place
 from statewright_states.requirements import stated_in
 from turnstile import turnstile
 

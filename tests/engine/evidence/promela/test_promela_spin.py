@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from statewright.evidence.promela.check import Checked, check
-from statewright.evidence.promela.free_model import END_IN_REACH, ENDS_STAY, Place, declaration_of, free_model
+from statewright.evidence.promela.free_model import END_IN_REACH, ENDS_STAY, declaration_of, free_model
 from statewright.evidence.promela.free_table import reached_by_explorer, reached_by_spin
+from statewright.evidence.promela.model import Place
 from statewright.evidence.promela.pan import rows_of
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
