@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from statewright.drawing.machines import MACHINES
+from statewright.evidence.promela.abstraction import Abstraction
 from statewright.evidence.promela.bounded_model import bounded_model
+from statewright.evidence.promela.call_abstraction import CALL_ABSTRACTION
 from statewright.evidence.promela.check import HOW_TO_GET_THEM, missing_programs
 from statewright.evidence.promela.free_model import declaration_of, free_model
 from statewright.evidence.promela.model import COURSES, SAFETY, Promela
@@ -14,11 +17,13 @@ from statewright.evidence.promela.opinions import Opinion, bounded_opinion, free
 from statewright.evidence.promela.run_abstraction import RUN_ABSTRACTION
 from statewright.evidence.section import Outcome, Section
 from statewright_states.call.events import StepDeadline
+from statewright_states.call.table import CALL
 from statewright_states.errors import ConfigurationError
 from statewright_states.plan_build.events import EngineFailed as TaskFailed
 from statewright_states.row import Event
 from statewright_states.run.events import EngineFailed, RunDeadline
 from statewright_states.run.table import RUN
+from statewright_states.table import Table
 from statewright_states.tool.events import ToolCancelled
 from statewright_states.vocabulary import CancelRequested
 
@@ -29,7 +34,7 @@ AT_ONCE: Mapping[str, tuple[type[Event], ...]] = {
     "plan_build": (TaskFailed,),
 }
 """The events that have to end a machine wherever it lives."""
-BOUNDED = ((RUN, RUN_ABSTRACTION),)
+BOUNDED: tuple[tuple[Table[Any], Abstraction], ...] = ((RUN, RUN_ABSTRACTION), (CALL, CALL_ABSTRACTION))
 NAME, TITLE = "spin", "A second opinion: SPIN"
 DOCUMENT, FIGURES = "spin.md", "figures.csv"
 INTRODUCTION = """\
