@@ -94,6 +94,7 @@ class _Writer:
         for one in self.data.variables:
             yield f"byte {one.name} = {one.first};  /* {remark(one.about)}; at most {one.last} */"
         yield "bit due;  /* whether the last event was one that is due */"
+        yield "bit it_waits, no_person;  /* that something is waited for; that after a stop no person is */"
         yield from ("", "/* what nature chooses with an event */")
         late = {choice.name for happening in self.data.happenings for choice in happening.choices}
         for choice in self.data.choices:
@@ -158,10 +159,10 @@ class _Writer:
         yield f"        {'; '.join(f'{one.name} = {one.first}' for one in self.data.variables)}"
         yield "    :: else ->"
         yield from (f"        assert({one.name} <= {in_promela(one.last)});" for one in self.data.variables)
-        yield "        assert(something_is_due || somebody_is_asked);"
-        yield f"        assert(!{self.data.stop} || something_is_due)"
+        yield "        it_waits = (something_is_due || somebody_is_asked); assert(it_waits);"
+        yield f"        no_person = (!{self.data.stop} || something_is_due); assert(no_person)"
         yield "    fi;"
-        yield f"    {'; '.join(f'{choice.name} = 0' for choice in self.data.choices)}"
+        yield f"    it_waits = 0; no_person = 0; {'; '.join(f'{choice.name} = 0' for choice in self.data.choices)}"
         yield "}"
 
     def _possible(self, kind: Kind) -> str:

@@ -10,7 +10,7 @@ active assert atomic bit bool break byte c_code c_decl c_expr c_state c_track ch
 eval false fi for full get_priority goto hidden if in init inline int len local ltl mtype nempty never nfull np_ od of pc_value
 pid print printf printm priority proctype provided return run select set_priority short show skip timeout trace true typedef
 unless unsigned xr xs always eventually until release weakuntil next implies equivalent U V W X
-ended home fired state states machine check due met
+ended home fired state states machine check due met it_waits no_person
 """
 C = """
 auto case char const continue default double enum extern float goto inline long register restrict return short signed sizeof

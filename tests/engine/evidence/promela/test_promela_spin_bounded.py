@@ -60,8 +60,15 @@ def test_a_lost_event_is_found() -> None:
 
 def test_a_state_that_waits_for_nothing_is_found() -> None:
     found = first_error(turnstile(), small(PAYMENT, REPAIR, CLOSING))
-    assert found.report.what.startswith("assertion violated")
+    assert found.report.what == "assertion violated it_waits"
     assert rows_of(found.trail)[-1] == PAY.id
+
+
+def test_a_stop_of_the_run_that_waits_for_a_person_is_found_with_the_rows_on_the_way() -> None:
+    rows = tuple(replace(row, to=SAME, do=()) if row.id == "RUN-71" else row for row in RUN.rows)
+    found = first_error(replace(declaration_of(RUN), rows=rows), RUN_ABSTRACTION)
+    assert found.report.what == "assertion violated no_person"
+    assert found.trail[-2:] == ("ACTING + ToolOutcomeUnknown: tool=2", "[RUN-71] ACTING")
 
 
 def test_a_stop_that_leads_nowhere_is_found() -> None:
