@@ -1,7 +1,9 @@
 """The run machine's data in small: what ``RunFacts`` keeps about limits, marks, and two tool calls.
 
-Left out, and its questions left open: tokens, money, the messages' size, which settings are on. So every setting is covered
-at once, except the four bounds. A tool call is ``gone`` once it is settled; a reply has at most two.
+Left out, and its questions left open: tokens, money, the messages' size, which settings are on; so those settings are covered
+at once. Not covered: limits above the bounds (the step limit is any up to its bound, the other three are their bounds), no
+limit of identical calls, and replies with more than two tool calls. A tool call is ``GONE`` once it is settled. When an event
+can come is said here by hand.
 """
 
 from __future__ import annotations

@@ -39,11 +39,12 @@ NAME, TITLE = "spin", "A second opinion: SPIN"
 DOCUMENT, FIGURES = "spin.md", "figures.csv"
 INTRODUCTION = """\
 SPIN (https://spinroot.com) is a model checker that others wrote, in use for decades. The models below are generated from the
-tables; what SPIN finds in them does not rest on any code of ours that decides.
+tables: the translation is ours, the search is not. Which rows lead nearer to an end is our suggestion; SPIN checks that they do.
 
 *Free* models leave the data out: every event may come at any time, every question may be answered in any way. *Bounded* models
-keep counters and marks within small limits, and events come when they can come. That the data in small allows all that the
-machine does is a test of its own: the table is walked beside it, step by step."""
+keep counters and marks within small limits, and events come when they can come, which is declared by hand. That the data in
+small allows what the machine does is a test of its own: with smaller limits still, and for a few settings, the table is walked
+beside it, step by step. Both sides of a bounded comparison read the same data in small."""
 AFTERWARDS = """\
 Each search has to end with `errors: 0`. After an error, `spin -t -T -B MODEL.pml` tells the way to it: events, the answers that
 were given, and the rows by their ids."""
