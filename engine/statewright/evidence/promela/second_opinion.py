@@ -39,7 +39,7 @@ NAME, TITLE = "spin", "A second opinion: SPIN"
 DOCUMENT, FIGURES = "spin.md", "figures.csv"
 INTRODUCTION = """\
 SPIN (https://spinroot.com) is a model checker that others wrote, in use for decades. The models below are generated from the
-tables: the translation is ours, the search is not. Which rows lead nearer to an end is our suggestion; SPIN checks that they do.
+tables: the translation is ours, the search is not. Which rows lead nearer to an end is our suggestion, which SPIN checks.
 
 *Free* models leave the data out: every event may come at any time, every question may be answered in any way. *Bounded* models
 keep counters and marks within small limits, and events come when they can come, which is declared by hand. That the data in
