@@ -7,7 +7,7 @@ steps that change nothing aside, it has no circle, which is claimed and checked 
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,8 +25,8 @@ def worst_case(settings: RunSettings, max_attempts: int, fallbacks: int, *, over
 
     ::
 
-        requests  = calls × max_attempts × (1 + fallbacks), at most max_model_calls
-        calls     = attempts × max_steps × (1 + before + after) + last words
+        requests  = calls * max_attempts * (1 + fallbacks), at most max_model_calls
+        calls     = attempts * max_steps * (1 + before + after) + last words
         attempts  = 1 + max_evaluation_retries (full evaluation), else 1
         before    = 1 summary before a step, where there is a window or a bound on exchanges
         after     = 2 where a request may be too long: a summary, and the step once more
@@ -67,9 +67,11 @@ class Most:
 def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
     """The most of what steps bear by their label (without ``of``: of the steps themselves) along any way through the graph.
 
-    Steps that change nothing are left out: they bear nothing.
+    Steps that change nothing and bear nothing are left out; one that bears something is a circle of its own.
     """
     weight = [1 if of is None else of.get(label, 0) for label in graph.labels]
+    if of is not None and (idle := _idle(graph, weight)) is not None:
+        return idle
     entering = array("i", bytes(4 * graph.states))
     for state in range(graph.states):
         for step in range(graph.first[state], graph.first[state + 1]):
@@ -95,6 +97,15 @@ def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
         return _circle(graph, entering)
     end = max(range(graph.states), key=best.__getitem__)
     return Most(best[end], _way(graph, end, came, source), end)
+
+
+def _idle(graph: Graph, weight: Sequence[int]) -> Most | None:
+    """A step that bears something and leads back to where it starts."""
+    for state in range(graph.states):
+        for step in range(graph.first[state], graph.first[state + 1]):
+            if graph.target[step] == state and weight[graph.label[step]] > 0:
+                return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
+    return None
 
 
 def _way(graph: Graph, end: int, came: array[int], source: array[int]) -> tuple[str, ...]:
@@ -158,13 +169,13 @@ def measure(
     """What was seen at most, and whether it keeps within what is allowed."""
     graph = explored.graph
     longest = most(graph)
-    sent, begun = (longest, longest) if longest.circle else (most(graph, requests), most(graph, starts))
+    sent, begun = most(graph, requests), most(graph, starts)
     bounds = Bounds(sent.count, allowed_in(scope), begun.count, tools_allowed_in(scope), longest.count)
     findings = (
         _finding(
             explored,
             NOTHING_GOES_ROUND,
-            "Whatever happens, interruptions, deaths and everything late or said twice included: only so many steps change anything.",
+            "Whatever happens, what interrupts, comes late or is said twice included: only so many steps change anything.",
             longest,
             None,
         ),
@@ -182,9 +193,9 @@ def measure(
 
 def _finding(explored: Exploration[Any], name: str, text: str, found: Most, allowed: int | None) -> Finding:
     checked, show = explored.graph.steps, explored.model.show
-    if found.circle and allowed is None:
+    if found.circle:
         what = "it goes round in a circle"
-    elif not found.circle and allowed is not None and found.count > allowed:
+    elif allowed is not None and found.count > allowed:
         what = f"{found.count}, and {allowed} are allowed"
     else:
         return Finding(name, text, checked)

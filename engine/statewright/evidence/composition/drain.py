@@ -26,6 +26,7 @@ from statewright.evidence.composition.wiring import (
     What,
 )
 from statewright_states.call.commands import SendRequest
+from statewright_states.call.events import AttemptFailed
 from statewright_states.row import Command, Event
 from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.commands import AskPerson, ReportOutcomeUnknown, ReportSettled, StartTool, WithdrawQuestion
@@ -34,6 +35,9 @@ from statewright_states.vocabulary import ToolRequest
 
 AT_ONCE = (What.LANE, What.CONTEXT, What.ASSESSMENT)
 """What the engine does within the drain where nobody outside has a say in it."""
+
+
+IGNORED = " (ignored)"
 
 
 class Effect(NamedTuple):
@@ -64,13 +68,15 @@ class Drains:
     """Finds out what comes of events, each once."""
 
     def __init__(self, tables: Tables, pool: Pool, happenings: Happenings, normal: Normal) -> None:
-        self.tables = {RUN: tables.run, CALL: tables.call, TOOL: tables.tool}
+        self.tables: dict[str, Table[Any]] = {RUN: tables.run, CALL: tables.call, TOOL: tables.tool}
         self.pool = pool
         self.normal = normal
         self.happenings = happenings
         self.around = Around(happenings.scope)
         self.at_once = AT_ONCE if happenings.scope.at_once else ()
         self._decided: dict[tuple[Placed, Event], tuple[str, Placed, tuple[Command, ...]] | str] = {}
+        self.met: set[str] = set()
+        """The ids of the rows and ignores that were met so far."""
         self._known: dict[tuple[Core, Happening], tuple[After, ...]] = {}
 
     def after(self, core: Core, happening: Happening) -> tuple[After, ...]:
@@ -84,7 +90,9 @@ class Drains:
         first = Drain(self, core)
         machine = RUN if happening.instance == RUN else happening.instance.split("-")[0]
         first.apply(machine, happening.instance, happening.event)
-        first.counted = "ignored" not in first.rows[-1][1]
+        first.counted = not first.rows[-1][1].endswith(IGNORED)
+        if not first.counted and not first.changed:
+            return [After(_label(happening.text, [], first.rows), core, (), {}, False, 0, 0, ())]
         open_drains, ended = [first], list[After]()
         while open_drains:
             drain = open_drains.pop()
@@ -106,9 +114,11 @@ class Drains:
         decision = placed.table.decide(placed.state, placed.facts, event)
         match decision:
             case Taken():
+                self.met.add(decision.row.id)
                 return decision.row.id, self.pool.placed(placed.table, decision.to, decision.facts), decision.commands
             case Ignored():
-                return f"{decision.ignore.id} (ignored)", placed, ()
+                self.met.add(decision.ignore.id)
+                return f"{decision.ignore.id}{IGNORED}", placed, ()
             case Refused():
                 return decision.why
 
@@ -127,6 +137,8 @@ class Drain:
         self.notes: list[str] = []
         self.wrong: list[Wrong] = []
         self.counted = True
+        self.changed = False
+        """Whether what was seen of a tool call is no longer what it was."""
         self.requests = self.starts = 0
 
     def fork(self) -> Drain:
@@ -182,6 +194,8 @@ class Drain:
         placed = self._placed(machine, instance, event)
         if isinstance(event, ApprovalGiven):
             self._seen(instance, watch.heard(self.tools[instance].seen, event, self.run.facts.settings.approval))
+        if isinstance(event, AttemptFailed) and not event.sent:
+            self.requests -= 1  # a guard kept it from the wire
         if isinstance(event, NobodyToAsk):
             self._seen(instance, self.tools[instance].seen._replace(asked=""))
         decided = self.drains.decide(placed, event)
@@ -202,7 +216,7 @@ class Drain:
     def _placed(self, machine: str, instance: str, event: Event) -> Placed:
         if machine == RUN:
             return self.run
-        table: Table[Any] = self.drains.tables[machine]
+        table = self.drains.tables[machine]
         if machine == CALL:
             return self.calls[instance] if instance in self.calls else self.drains.pool.new(table)
         if instance not in self.tools:
@@ -216,6 +230,7 @@ class Drain:
         self.wrong.append(Wrong(claim, what))
 
     def _seen(self, tool: str, seen: Seen) -> None:
+        self.changed = self.changed or seen != self.tools[tool].seen
         self.tools[tool] = self.tools[tool]._replace(seen=seen)
 
     def _watch(self, command: Command) -> None:

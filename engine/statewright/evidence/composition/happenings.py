@@ -158,8 +158,8 @@ class Happenings:
     def _about(self, tool: Tool) -> Iterator[Happening]:
         facts: ToolFacts = tool.placed.facts
         yield from self.unasked(tool.name, "another" if tool.seen.asked else "again")
-        decided = tool.placed.state is ToolState.AWAITING_APPROVAL and facts.approval is not Approval.OPEN
-        if self.scope.nobody and facts.approval is not Approval.OPEN and (decided or tool.placed.state is ToolState.RUNNING):
+        decided = tool.placed.at(ToolState.AWAITING_APPROVAL) and facts.approval is not Approval.OPEN
+        if self.scope.nobody and facts.approval is not Approval.OPEN and (decided or tool.placed.at(ToolState.RUNNING)):
             yield from self.unasked(tool.name, "nobody")
 
     # -- each way in which something may end -------------------------------------------------------------------------
@@ -257,10 +257,10 @@ class Happenings:
             case _:
                 about = ANOTHER if what == "another" else ARGUMENTS
                 of = f"another version of {tool}" if what == "another" else tool
-                return tuple(
-                    Happening(f"unasked, {said.actor!r} says of {of}: {said.meaning}", MAYBE, tool, statement(tool, said, about))
-                    for said in first
-                )
+                told = [
+                    (f"unasked, {said.actor!r} says of {of}: {said.meaning}", statement(tool, said, about)) for said in first
+                ]
+                return tuple(Happening(text, MAYBE, tool, event) for text, event in told)
 
     def _stale(self, call: str) -> tuple[Happening, ...]:
         """Results of a request before the current one."""

@@ -8,7 +8,7 @@ from statewright.evidence.composition.normal import AT_WORK
 from statewright.evidence.composition.scope import Scope
 from statewright.evidence.composition.situation import Core, Placed, Tool, Wrong
 from statewright_states.call.facts import CallFacts
-from statewright_states.run.facts import RunFacts, RunState
+from statewright_states.run.facts import CallPhase, RunFacts, RunState
 from statewright_states.tool.facts import ToolFacts, ToolState
 
 LIMITS_HOLD = "limits-hold"
@@ -38,7 +38,7 @@ class Limits:
         for call in core.calls:
             yield from self._call_limits(call.name, call.placed)
         yield from _tools(core)
-        if core.run.ended or core.run.state not in AT_WORK:
+        if core.run.ended or not core.run.at(*AT_WORK):
             yield from _settled(core)
         if core.run.ended != (core.run.facts.stop_reason is not None):
             yield Wrong(REASON_GIVEN, f"run {core.run.state} has the reason {core.run.facts.stop_reason}")
@@ -66,10 +66,10 @@ def _run_limits(facts: RunFacts) -> Iterator[Wrong]:
 
 def _tools(core: Core) -> Iterator[Wrong]:
     width = width_of(core.run.facts)
-    running = [tool.name for tool in core.tools if tool.placed.state == ToolState.RUNNING]
+    running = [tool.name for tool in core.tools if tool.placed.at(ToolState.RUNNING)]
     if len(running) > width:
         yield Wrong(PARALLEL_BOUNDED, f"{', '.join(running)} run at once, and {width} may")
-    if running and core.run.state == RunState.AWAITING_APPROVAL:
+    if running and core.run.at(RunState.AWAITING_APPROVAL):
         yield Wrong(PERSON_FIRST, f"{running[0]} runs while calls of its reply wait for a person")
     for tool in core.tools:
         yield from _message(tool)
@@ -90,10 +90,16 @@ def _message(tool: Tool) -> Iterator[Wrong]:
 
 
 def _settled(core: Core) -> Iterator[Wrong]:
-    """The run deals with tools no longer: none may be left. What has ended is gone from here, see ``normal``."""
-    left = [f"{tool.name} is {tool.placed.state}" for tool in core.tools if not tool.placed.ended]
-    left += [f"{call.request.tool} is {call.phase}" for call in core.run.facts.tools]
-    if core.run.ended:
-        left += [f"{call.name} is {call.placed.state}" for call in core.calls if not call.placed.ended]
+    """The run deals with tools no longer: each call that it knows has ended, and it holds each for settled, or has ended."""
+    over = {tool.name for tool in core.tools if tool.placed.ended}
+    left = [f"{name} is {placed.state}" for name, placed in core.others if not placed.ended and _lasts(core, name)]
+    for call in core.run.facts.tools:
+        if call.request.tool not in over or not (core.run.ended or call.phase is CallPhase.SETTLED):
+            left.append(f"the run holds {call.request.tool} for {call.phase}")
     if left:
         yield Wrong(ALL_SETTLED, f"the run is {core.run.state}, and {', '.join(left)}")
+
+
+def _lasts(core: Core, name: str) -> bool:
+    """Whether this, which has not ended, should have: all tool calls, and calls too once the run has ended."""
+    return core.run.ended or any(tool.name == name for tool in core.tools)

@@ -57,7 +57,12 @@ class CompositionModel:
 
     @property
     def name(self) -> str:
-        return f"run × call × tools: {self.scope.name}"
+        return f"run, calls and tools: {self.scope.name}"
+
+    @property
+    def met(self) -> frozenset[str]:
+        """The ids of the rows and ignores that were met so far."""
+        return frozenset(self._drains.met | self.late.met)
 
     def initial(self) -> tuple[State]:
         """A run that has been asked for."""
@@ -87,8 +92,8 @@ class CompositionModel:
         core = state.core
         stop = ", a stop was asked for" if core.run.facts.stop else ""
         parts = [f"run {core.run.state}{stop}"]
-        parts += [f"{other.name} {other.placed.state}" for other in (*core.calls, *core.tools)]
-        outside = [f"{entry.what} {'' if entry.machine == RUN else entry.machine}{entry.subject}".strip() for entry in state.pending]
+        parts += [f"{name} {placed.state}" for name, placed in core.others]
+        outside = [f"{entry.what} {entry.subject or entry.machine.removeprefix(RUN)}".strip() for entry in state.pending]
         parts += [f"outside: {', '.join(outside)}"] if outside else []
         parts += [f"still to be told: {', '.join(state.waking)}"] if state.waking else []
         return "; ".join(parts)
@@ -152,7 +157,7 @@ class CompositionModel:
 
     def _told(self, core: Core, instance: str) -> Happening:
         text = f"a new process tells {instance}"
-        if instance == RUN and core.run.state == RunState.ACCEPTED:
+        if instance == RUN and core.run.at(RunState.ACCEPTED):
             return self.happenings.of(Pending(What.ADMISSION), "")[0]
         event = ToolResumed(EPOCH, "message") if instance.startswith(TOOL) else Resumed(EPOCH)
         return self._waking.setdefault(instance, Happening(text, Kind.DUE, instance, event))

@@ -13,13 +13,13 @@ A test walks through the composition with and without forgetting and finds the s
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
+from functools import cache
 from typing import Any
 
 from statewright.evidence.composition.situation import Call, Core, Placed, Pool, Tables, Tool
-from statewright_states.call.facts import CallFacts
 from statewright_states.row import Event
 from statewright_states.run.facts import CallPhase, OpenCall, RunFacts, RunState
 from statewright_states.table import Ignored, Table
@@ -35,16 +35,24 @@ class Late:
     def __init__(self, events: Mapping[int, Sequence[Event]]) -> None:
         self._events = events
         self._harmless: dict[Placed, bool] = {}
+        self.met: set[str] = set()
+        """The ids of the ignores that were met so far."""
 
     def harmless(self, placed: Placed) -> bool:
         """Whether the machine has ended and ignores all of it."""
         known = self._harmless.get(placed)
         if known is None:
-            known = self._harmless[placed] = placed.ended and all(
-                isinstance(placed.table.decide(placed.state, placed.facts, event), Ignored)
-                for event in self._events.get(id(placed.table), ())
-            )
+            known = self._harmless[placed] = placed.ended and all(map(self._ignored(placed), self._events[id(placed.table)]))
         return known
+
+    def _ignored(self, placed: Placed) -> Callable[[Event], bool]:
+        def ignored(event: Event) -> bool:
+            decision = placed.table.decide(placed.state, placed.facts, event)
+            if isinstance(decision, Ignored):
+                self.met.add(decision.ignore.id)
+            return isinstance(decision, Ignored)
+
+        return ignored
 
 
 class Normal:
@@ -55,6 +63,9 @@ class Normal:
         self._late = late
         self._ends = _alike(tables.tool)
         self._forgetful = forgetful
+        self._run = cache(self._run_in_normal_form)
+        self.call = cache(self._call)
+        self.tool = cache(self._tool)
 
     def core(self, run: Placed, calls: Sequence[Call], tools: Sequence[Tool]) -> Core:
         """All machines together, in their normal form."""
@@ -62,35 +73,38 @@ class Normal:
             return self._pool.core(run, tuple(calls), tuple(tools))
         facts: RunFacts = run.facts
         awaited = f"call-{facts.calls}" if facts.in_call and not run.ended else ""
-        calls = [call for call in calls if call.name == awaited or not self._late.harmless(call.placed)]
-        over = {tool.name for tool in tools if self._late.harmless(tool.placed)}
-        known = {tool.name: tool for tool in tools}
-        referred = tuple(call for call in facts.tools if not self._left_behind(run, call, over))
-        kept = {call.request.tool for call in referred}
-        normal = _run_facts(facts, run.ended, referred, max((_number(call.name) for call in calls), default=0))
-        return self._pool.core(
-            self._pool.placed(run.table, run.state, normal),
-            tuple(Call(call.name, self._call(call.placed)) for call in calls),
-            tuple(self._tool(tool) for name, tool in known.items() if name in kept or name not in over),
-        )
+        left = tuple(self.call(call) for call in calls if call.name == awaited or not self._late.harmless(call.placed))
+        over = tuple(tool.name for tool in tools if self._late.harmless(tool.placed))
+        normal, kept = self._run(run, over, max((_number(call.name) for call in left), default=0))
+        there = tuple(self.tool(tool) for tool in tools if tool.name in kept or tool.name not in over)
+        return self._pool.core(normal, left, there)
 
-    def _left_behind(self, run: Placed, call: OpenCall, over: set[str]) -> bool:
-        if call.request.tool not in over:
-            return False
-        return run.ended or (run.state not in AT_WORK and call.phase is CallPhase.SETTLED)
+    def _run_in_normal_form(self, run: Placed, over: tuple[str, ...], calls: int) -> tuple[Placed, frozenset[str]]:
+        """The run, and the tool calls that it still refers to. ``over``: those that have ended for good."""
+        facts: RunFacts = run.facts
+        referred = tuple(call for call in facts.tools if not _left_behind(run, call, over))
+        normal = self._pool.placed(run.table, run.state, _run_facts(facts, run.ended, referred, calls))
+        return normal, frozenset(call.request.tool for call in referred)
 
-    def _call(self, placed: Placed) -> Placed:
-        facts: CallFacts = placed.facts
-        return self._pool.placed(placed.table, placed.state, replace(facts, step=0, send=min(facts.send, 1), shown=False))
+    def _call(self, call: Call) -> Call:
+        placed, facts = call.placed, call.placed.facts
+        normal = replace(facts, step=0, send=min(facts.send, 1), shown=False)
+        return Call(call.name, self._pool.placed(placed.table, placed.state, normal))
 
     def _tool(self, tool: Tool) -> Tool:
-        facts: ToolFacts = tool.placed.facts
-        if not self._late.harmless(tool.placed):
+        placed, facts = tool.placed, tool.placed.facts
+        if not self._late.harmless(placed):
             normal = replace(facts, starts=0, call_id="", name="")
-            return tool._replace(placed=self._pool.placed(tool.placed.table, tool.placed.state, normal))
+            return tool._replace(placed=self._pool.placed(placed.table, placed.state, normal))
         bare = ToolFacts(tool=facts.tool, message=facts.message)
-        settled = self._pool.placed(tool.placed.table, self._ends[tool.placed.state], bare)
+        settled = self._pool.placed(placed.table, self._ends[placed.state], bare)
         return tool._replace(placed=settled, seen=tool.seen._replace(asked="", reviewed_by=(), approved_by=(), rejected=False))
+
+
+def _left_behind(run: Placed, call: OpenCall, over: tuple[str, ...]) -> bool:
+    if call.request.tool not in over:
+        return False
+    return run.ended or (not run.at(*AT_WORK) and call.phase is CallPhase.SETTLED)
 
 
 def _number(name: str) -> int:

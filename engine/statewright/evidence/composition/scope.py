@@ -102,5 +102,4 @@ class Scope:
     """Whether the first messages of an attempt may fail to be built, or be denied."""
     streamed: bool = False
     """Whether the beginning of a reply is seen before its end."""
-    step_timer: bool = False
     deaths: int = 0

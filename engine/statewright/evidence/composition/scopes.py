@@ -47,13 +47,23 @@ SCOPES = (
     ),
     Scope(
         "approval",
-        "An irreversible tool that a person has to allow beside one that only reads; policy is asked outside and may say anything; "
-        "one person, who may also end the run.",
+        "An irreversible tool that a person has to allow beside one that only reads; policy is asked outside and may say "
+        "anything; one person, who may also end the run.",
         SMALL,
         replies=(FINAL, calls(READ, POST), calls(CHECKED, CHECKED_POST), calls(POST, POST)),
         said=(*ANN, Said("Ann", "rejected", ends_run=True), Said("Ann", "reviewed")),
         at_once=False,
         start_fails=True,
+        deaths=1,
+    ),
+    Scope(
+        "policy",
+        "Policy is asked outside about calls that need no person by their declaration, and may say anything about them.",
+        replace(SMALL, max_steps=3),
+        replies=(FINAL, calls(CHECKED), calls(CHECKED, CHECKED)),
+        said=ANN,
+        nobody=True,
+        at_once=False,
         deaths=1,
     ),
     Scope(
@@ -68,13 +78,13 @@ SCOPES = (
     ),
     Scope(
         "sign-off",
-        "Two of three have to approve after a review; whoever asked for the run may only reject; outsiders and other spellings.",
+        "Two of three have to approve after a review; whoever asked for the run may only reject; outsiders, other spellings.",
         replace(SMALL, max_steps=1, approval=ApprovalRule(2, ("Ann", "Bob", "Carl", "Dora"), "Dora", review_required=True)),
-        replies=(FINAL, calls(POST), calls(POST, POST)),
-        said=tuple(
-            Said(actor, meaning)
-            for actor in ("Ann", " ANN", "Bob", "Carl", "Dora", "Eve", "")
-            for meaning in ("approved", "reviewed", "rejected")
+        replies=(calls(POST), calls(POST, READ)),
+        said=(
+            *(Said(actor, meaning) for actor in ("Ann", "Bob", "Carl", "Dora") for meaning in ("approved", "reviewed")),
+            *(Said(actor, "approved") for actor in (" ANN", "Eve", "")),
+            *(Said(actor, "rejected") for actor in ("Bob", "Dora", "Eve")),
         ),
         deaths=1,
     ),
@@ -86,6 +96,14 @@ SCOPES = (
         closing=(FINAL, BLOCKED),
         deaths=1,
     ),
+    Scope(
+        "step-limit",
+        "Every kind of reply, and at the limit of steps the run is cut off.",
+        replace(SMALL, max_continuations=2),
+        replies=(FINAL, LENGTH, EMPTY, CUT, calls(READ)),
+        deaths=1,
+    ),
+    Scope("no-steps", "A limit of no steps at all.", replace(SMALL, max_steps=0), deaths=1),
     Scope(
         "repeats",
         "The same calls again and again: answered with the earlier result once, then the run ends.",
@@ -132,7 +150,6 @@ SCOPES = (
         fallbacks=2,
         faults=EVERY_FAULT,
         streamed=True,
-        step_timer=True,
         deaths=2,
     ),
     Scope(

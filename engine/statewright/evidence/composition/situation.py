@@ -28,6 +28,11 @@ class Tables:
     call: Table[CallFacts] = CALL
     tool: Table[ToolFacts] = TOOL
 
+    @property
+    def every(self) -> tuple[Table[Any], ...]:
+        """All of them."""
+        return (self.run, self.call, self.tool)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Placed:
@@ -37,6 +42,10 @@ class Placed:
     state: StrEnum
     facts: Any
     ended: bool
+
+    def at(self, *states: StrEnum) -> bool:
+        """Whether it stands in one of these states."""
+        return self.state in states
 
 
 class Seen(NamedTuple):
@@ -76,16 +85,21 @@ class Core:
     calls: tuple[Call, ...] = ()
     tools: tuple[Tool, ...] = ()
 
+    @property
+    def others(self) -> tuple[tuple[str, Placed], ...]:
+        """Calls and tool calls: their names, and where they stand."""
+        return (*self.calls, *((tool.name, tool.placed) for tool in self.tools))
+
     def placed(self, instance: str) -> Placed:
         """Where this instance stands."""
         if instance == RUN:
             return self.run
-        return next(other.placed for other in (*self.calls, *self.tools) if other.name == instance)
+        return next(placed for name, placed in self.others if name == instance)
 
     @property
     def live(self) -> tuple[str, ...]:
         """The instances that have not ended, in the order in which a new process tells them so."""
-        others = tuple(other.name for other in (*self.calls, *self.tools) if not other.placed.ended)
+        others = tuple(name for name, placed in self.others if not placed.ended)
         return others if self.run.ended else (RUN, *others)
 
 

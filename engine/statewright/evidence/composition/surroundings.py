@@ -22,7 +22,7 @@ from statewright_states.vocabulary import ToolRequest
 
 
 class Around:
-    """Gives all that may be. ``facts`` are those of the run, and ``taken`` the names of tool calls in use, both set by who asks."""
+    """Gives all that may be. Whoever asks sets ``facts``, those of the run, and ``taken``, the names of tool calls in use."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope

@@ -261,4 +261,3 @@ def given_up(command: Command, pending: Pending) -> bool:
     """Whether this command gives this up."""
     about = getattr(command, "call", "") or getattr(command, "tool", "")
     return pending.what in GIVEN_UP[type(command)] and about in (pending.machine, pending.subject)
-
