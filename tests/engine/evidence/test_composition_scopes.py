@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from functools import cache
 from random import Random
 
 import pytest
@@ -29,15 +30,19 @@ BY_NAME = {scope.name: scope for scope in SCOPES}
 QUICK = [scope for scope in SCOPES if scope.name not in LARGE]
 
 
+proved = cache(prove_scope)
+"""Each scope is explored once for all tests."""
+
+
 @pytest.mark.parametrize("scope", QUICK, ids=lambda scope: scope.name)
 def test_every_claim_holds(scope: Scope) -> None:
-    proof = prove_scope(scope)
+    proof = proved(scope)
     assert [finding for finding in proof.exploration.findings if not finding.holds] == []
 
 
 @pytest.mark.parametrize("name", ["evaluation", "basic-evaluation", "compaction", "retries", "replies"])
 def test_the_worst_case_that_is_worked_out_is_met_and_never_passed(name: str) -> None:
-    bounds = prove_scope(BY_NAME[name]).bounds
+    bounds = proved(BY_NAME[name]).bounds
     assert bounds.requests == bounds.requests_allowed > 0
 
 
@@ -76,8 +81,11 @@ def test_a_section_says_what_was_found() -> None:
 
 def test_rows_that_no_scope_takes_have_a_known_reason() -> None:
     small = replace(BY_NAME["budgets"], max_attempts=1, fallbacks=0, deaths=0)
-    budgets = [replace(small, faults=(Fault.TRANSIENT, Fault.OVERFLOW)), replace(small, max_attempts=2, fallbacks=1, replies=(FINAL,))]
-    assert set(unmet([prove_scope(scope) for scope in (*QUICK, *budgets)])) == NOT_HERE.keys()
+    budgets = [
+        replace(small, faults=(Fault.TRANSIENT, Fault.OVERFLOW)),
+        replace(small, max_attempts=2, fallbacks=1, replies=(FINAL,)),
+    ]
+    assert set(unmet([proved(scope) for scope in (*QUICK, *budgets)])) == NOT_HERE.keys()
 
 
 # -- forgetting ------------------------------------------------------------------------------------------------------

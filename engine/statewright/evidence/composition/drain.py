@@ -40,6 +40,9 @@ AT_ONCE = (What.LANE, What.CONTEXT, What.ASSESSMENT)
 IGNORED = " (ignored)"
 
 
+ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
+
+
 class Effect(NamedTuple):
     """What a drain leaves to be done outside: something begun, or something given up."""
 
@@ -111,7 +114,10 @@ class Drains:
         return found
 
     def _decide(self, placed: Placed, event: Event) -> tuple[str, Placed, tuple[Command, ...]] | str:
-        decision = placed.table.decide(placed.state, placed.facts, event)
+        try:
+            decision = placed.table.decide(placed.state, placed.facts, event)
+        except Exception as error:  # a changed table may command what cannot be worked out
+            return f"{placed.table.name}: {placed.state} + {type(event).__name__} cannot be decided: {type(error).__name__}: {error}"
         match decision:
             case Taken():
                 self.met.add(decision.row.id)
@@ -137,6 +143,8 @@ class Drain:
         self.notes: list[str] = []
         self.wrong: list[Wrong] = []
         self.counted = True
+        self.moved = False
+        """Whether some machine stands elsewhere than before."""
         self.changed = False
         """Whether what was seen of a tool call is no longer what it was."""
         self.requests = self.starts = 0
@@ -192,6 +200,9 @@ class Drain:
     def apply(self, machine: str, instance: str, event: Event) -> None:
         """Hand an event to a machine."""
         placed = self._placed(machine, instance, event)
+        if placed is None:
+            self._blame(watch.NOTHING_REFUSED, f"{instance} is told something, and nobody has asked for it")
+            return
         if isinstance(event, ApprovalGiven):
             self._seen(instance, watch.heard(self.tools[instance].seen, event, self.run.facts.settings.approval))
         if isinstance(event, AttemptFailed) and not event.sent:
@@ -203,24 +214,27 @@ class Drain:
             self.rows.append((instance, "refused"))
             self._blame(watch.NOTHING_REFUSED, decided if machine == RUN else f"{instance}: {decided}")
             return
-        row, placed, commands = decided
+        row, then, commands = decided
         self.rows.append((instance, row))
+        self.moved = self.moved or then is not placed
         if machine == RUN:
-            self.run = placed
+            self.run = then
         elif machine == CALL:
-            self.calls[instance] = placed
+            self.calls[instance] = then
         else:
-            self.tools[instance] = self.tools[instance]._replace(placed=placed)
+            self.tools[instance] = self.tools[instance]._replace(placed=then)
         self.waiting.extend(commands)
 
-    def _placed(self, machine: str, instance: str, event: Event) -> Placed:
+    def _placed(self, machine: str, instance: str, event: Event) -> Placed | None:
         if machine == RUN:
             return self.run
         table = self.drains.tables[machine]
         if machine == CALL:
             return self.calls[instance] if instance in self.calls else self.drains.pool.new(table)
         if instance not in self.tools:
-            request: ToolRequest = getattr(event, "request", None) or _unknown(instance)
+            request: ToolRequest | None = getattr(event, "request", None)
+            if request is None:
+                return None
             self.tools[instance] = Tool(instance, self.drains.pool.new(table), Seen(request))
         return self.tools[instance].placed
 
@@ -234,6 +248,9 @@ class Drain:
         self.tools[tool] = self.tools[tool]._replace(seen=seen)
 
     def _watch(self, command: Command) -> None:
+        if isinstance(command, ABOUT_A_TOOL) and command.tool not in self.tools:
+            self._blame(watch.NOTHING_REFUSED, f"{type(command).__name__} speaks of {command.tool!r}, which is no tool call")
+            return
         match command:
             case SendRequest(new_attempt=True):
                 self.requests += 1
@@ -283,6 +300,8 @@ class Drain:
     def _watch_end(self, happening: Happening) -> None:
         if happening.ends_run and not self.run.ended:
             self._blame(watch.ENDS_AT_ONCE, f"{happening.text}, and the run goes on in {self.run.state}")
+        if happening.idle and ((self.counted and self.moved) or self.effects):
+            self._blame(watch.LATE_CHANGES_NOTHING, f"it changes where {happening.instance} stands: {happening.text}")
         over = {name for name, placed in self.calls.items() if placed.ended}
         over |= {tool.name for tool in self.tools.values() if tool.placed.ended}
         for effect in self.effects:
@@ -305,11 +324,6 @@ class Drain:
         label = _label(happening.text, self.notes, self.rows)
         wrong, effects = tuple(self.wrong), tuple(self.effects)
         return After(label, core, effects, current, self.counted, self.requests, self.starts, wrong)
-
-
-def _unknown(tool: str) -> ToolRequest:
-    """A tool call that was never asked for is told something."""
-    raise LookupError(f"{tool} is told something, and nobody has asked for it")
 
 
 def _label(text: str, notes: list[str], rows: list[tuple[str, str]]) -> str:

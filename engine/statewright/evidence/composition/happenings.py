@@ -52,6 +52,8 @@ class Happening:
     event: Event
     ends_run: bool = False
     """Whether it has to end the run at once."""
+    idle: bool = False
+    """Whether it may change nothing: it comes late, or nobody has asked for it."""
 
 
 STOP = Happening("a stop is asked for", MAYBE, RUN, StopRequested())
@@ -59,13 +61,13 @@ UNPROMPTED = (
     STOP,
     Happening("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
     Happening("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
-    Happening("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect")),
-    Happening("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw")),
+    Happening("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect"), idle=True),
+    Happening("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw"), idle=True),
 )
 """What may come at any moment of a run."""
 
 LATE_FOR_RUN = tuple(
-    Happening(f"late: {text}", MAYBE, RUN, event)
+    Happening(f"late: {text}", MAYBE, RUN, event, idle=True)
     for text, event in (
         ("a stop", StopRequested()),
         ("a cancellation", CancelRequested()),
@@ -147,7 +149,9 @@ class Happenings:
         yield from UNPROMPTED
         for call in core.calls:
             if not harmless(call.placed):
-                yield from self.late(call.name, False) if call.placed.ended else self.stale(call.name)
+                yield from (
+                    self.late(call.name, False) if call.placed.ended else self.stale(call.name, call.placed.facts.purpose)
+                )
         for tool in core.tools:
             if not harmless(tool.placed):
                 yield from self.late(tool.name, True) if tool.placed.ended else self._about(tool)
@@ -251,25 +255,31 @@ class Happenings:
         match what:
             case "outcome":
                 event = OutcomeStated(tool, True, next(iter(first)).actor, "")
-                return (Happening(f"unasked, about the end of {tool}: go on", MAYBE, RUN, event),)
+                return (Happening(f"unasked, about the end of {tool}: go on", MAYBE, RUN, event, idle=True),)
             case "nobody":
-                return (Happening(f"late: nobody could be asked about {tool}", MAYBE, tool, NobodyToAsk("message")),)
+                text = f"late: nobody could be asked about {tool}"
+                return (Happening(text, MAYBE, tool, NobodyToAsk("message"), idle=True),)
             case _:
                 about = ANOTHER if what == "another" else ARGUMENTS
                 of = f"another version of {tool}" if what == "another" else tool
                 told = [
                     (f"unasked, {said.actor!r} says of {of}: {said.meaning}", statement(tool, said, about)) for said in first
                 ]
-                return tuple(Happening(text, MAYBE, tool, event) for text, event in told)
+                return tuple(Happening(text, MAYBE, tool, event, idle=True) for text, event in told)
 
-    def _stale(self, call: str) -> tuple[Happening, ...]:
+    def _stale(self, call: str, purpose: Purpose) -> tuple[Happening, ...]:
         """Results of a request before the current one."""
-        events = (ReplyBegan(0), _replied(0, "late"), _failed(0, Fault.TRANSIENT))
-        return tuple(Happening(f"late for {call}: {type(event).__name__}", MAYBE, call, event) for event in events)
+        message = next(iter(self._messages(purpose)), "")
+        return _late_for(call, (ReplyBegan(0), _replied(0, message), _failed(0, Fault.TRANSIENT)))
 
     def _late(self, instance: str, tool: bool) -> tuple[Happening, ...]:
-        events = LATE_FOR_TOOL if tool else LATE_FOR_CALL
-        return tuple(Happening(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event) for event in events)
+        return _late_for(instance, LATE_FOR_TOOL if tool else LATE_FOR_CALL)
+
+
+def _late_for(instance: str, events: tuple[Event, ...]) -> tuple[Happening, ...]:
+    return tuple(
+        Happening(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event, idle=True) for event in events
+    )
 
 
 def replies_of(scope: Scope) -> tuple[Reply, ...]:

@@ -13,6 +13,7 @@ from statewright_states.run.facts import RunFacts
 from statewright_states.tool.events import ApprovalGiven
 
 NOTHING_REFUSED = "nothing-refused"
+LATE_CHANGES_NOTHING = "late-changes-nothing"
 ENDS_AT_ONCE = "ends-at-once"
 APPROVAL_DOMINATES = "approval-dominates"
 NEVER_TWICE = "never-twice"
