@@ -1,4 +1,4 @@
-"""Each claim about run, calls and tool calls together can fail: a fault is planted in a copy of a table, and a witness found."""
+"""Each claim about run, calls and tool calls together can fail: a fault is planted in a copy of a table, and found."""
 
 from __future__ import annotations
 
@@ -96,7 +96,8 @@ def launch_all(facts: RunFacts, event: Any) -> tuple[Any, ...]:
 
 
 def forgetting_the_result(facts: ToolFacts, event: Any, commands: Any) -> ToolFacts:
-    return TOOL.fold(facts, replace(event, message=None) if isinstance(event, ToolReturned) else event, commands)
+    after = TOOL.fold(facts, event, commands)
+    return replace(after, message=None) if isinstance(event, ToolReturned) else after
 
 
 # -- what is planted -------------------------------------------------------------------------------------------------
@@ -138,34 +139,112 @@ class Planted:
 
 PLANTED = (
     Planted("a lost event", "nothing-refused", ONE, Tables(tool=without(TOOL, "TOOL-92")), "late for tool-1.1: ToolReturned"),
-    Planted("an earlier reply that is taken for the current one", "late-changes-nothing", ONE, Tables(call=unasked(CALL, ("current",), (), ("CALL-91",))), "late for call-1: AttemptReplied → call-1 CALL-03"),
+    Planted(
+        "an earlier reply that is taken for the current one",
+        "late-changes-nothing",
+        ONE,
+        Tables(call=unasked(CALL, ("current",), (), ("CALL-91",))),
+        "late for call-1: AttemptReplied → call-1 CALL-03",
+    ),
     Planted("a missing stop row", "nothing-refused", ONE, Tables(run=without(RUN, "RUN-57")), "a stop is asked for"),
     Planted("a cancellation that is noted", "ends-at-once", ONE, Tables(run=changed(RUN, "RUN-59", to=SAME, do=())), "RUN-59"),
     Planted("an approval bypass", "approval-dominates", APPROVED, Tables(tool=bypassed()), "TOOL-04"),
-    Planted("one approval for two", "approval-dominates", SIGNED, Tables(tool=changed(TOOL, "TOOL-27", to=ToolState.RUNNING, do=(start,))), "1 of 2 approvals"),
-    Planted("a rejected call that runs", "approval-dominates", APPROVED, Tables(tool=changed(TOOL, "TOOL-15", to=ToolState.RUNNING, do=(start,))), "rejected"),
+    Planted(
+        "one approval for two",
+        "approval-dominates",
+        SIGNED,
+        Tables(tool=changed(TOOL, "TOOL-27", to=ToolState.RUNNING, do=(start,))),
+        "1 of 2 approvals",
+    ),
+    Planted(
+        "a rejected call that runs",
+        "approval-dominates",
+        APPROVED,
+        Tables(tool=changed(TOOL, "TOOL-15", to=ToolState.RUNNING, do=(start,))),
+        "rejected",
+    ),
     Planted("a second run of what may not run twice", "never-twice", LOST, Tables(tool=FLIPPED), "TOOL-34"),
     Planted("a result that settles twice", "settles-once", ONE, Tables(tool=changed(TOOL, "TOOL-20", do=TWICE)), "TOOL-20"),
-    Planted("a stop that the call does not hear of", "nothing-begins-after-a-stop", TRIED, Tables(run=changed(RUN, "RUN-57", do=())), "a stop is asked for"),
-    Planted("all calls at once", "order-kept", TWO, Tables(run=changed(RUN, "RUN-12", do=(launch_all,))), "tool-1.2 begins, and tool-1.1"),
-    Planted("a start after the end", "nothing-begins-for-what-has-ended", ONE, Tables(tool=changed(TOOL, "TOOL-22", do=(start,))), "TOOL-22"),
+    Planted(
+        "a stop that the call does not hear of",
+        "nothing-begins-after-a-stop",
+        TRIED,
+        Tables(run=changed(RUN, "RUN-57", do=())),
+        "a stop is asked for",
+    ),
+    Planted(
+        "all calls at once",
+        "order-kept",
+        TWO,
+        Tables(run=changed(RUN, "RUN-12", do=(launch_all,))),
+        "tool-1.2 begins, and tool-1.1",
+    ),
+    Planted(
+        "a start after the end",
+        "nothing-begins-for-what-has-ended",
+        ONE,
+        Tables(tool=changed(TOOL, "TOOL-22", do=(start,))),
+        "TOOL-22",
+    ),
     Planted("a step beyond the budget", "budgets-hold", SPENT, Tables(run=UNBUDGETED), "1 of 1 tokens are spent"),
     Planted("a retry without bound", "limits-hold", TRIED, Tables(call=UNBOUND), "attempts of call-1 on one model: 3"),
-    Planted("a correction without bound", "limits-hold", next(scope for scope in SCOPES if scope.name == "evaluation"), Tables(run=UNCORRECTED), "RUN-49"),
-    Planted("more at once than allowed", "parallel-bounded", next(scope for scope in SCOPES if scope.name == "parallel-tools"), Tables(run=changed(RUN, "RUN-12", do=(launch_all,))), "tool-1.3 run at once, and 2 may"),
-    Planted("a call that runs before the decision", "person-first", APPROVED, Tables(run=changed(RUN, "RUN-11", do=(launch_tools,))), "RUN-11"),
+    Planted(
+        "a correction without bound",
+        "limits-hold",
+        next(scope for scope in SCOPES if scope.name == "evaluation"),
+        Tables(run=UNCORRECTED),
+        "RUN-49",
+    ),
+    Planted(
+        "more at once than allowed",
+        "parallel-bounded",
+        next(scope for scope in SCOPES if scope.name == "parallel-tools"),
+        Tables(run=changed(RUN, "RUN-12", do=(launch_all,))),
+        "tool-1.3 run at once, and 2 may",
+    ),
+    Planted(
+        "a call that runs before the decision",
+        "person-first",
+        APPROVED,
+        Tables(run=changed(RUN, "RUN-11", do=(launch_tools,))),
+        "RUN-11",
+    ),
     Planted("a cancelled call that stays", "all-settled", ONE, Tables(tool=changed(TOOL, "TOOL-25", to=SAME)), "TOOL-25"),
-    Planted("a result without a message", "one-message-each", TWO, Tables(tool=folding(TOOL, forgetting_the_result)), "TOOL-20"),
-    Planted("an end without a reason", "reason-given", ONE, Tables(run=do_without(RUN, "RUN-59", "finish(cancelled)")), "RUN-59"),
-    Planted("a question that nobody is asked", "no-deadlock", APPROVED, Tables(tool=changed(TOOL, "TOOL-04", do=())), "TOOL-04"),
+    Planted(
+        "a result without a message", "one-message-each", TWO, Tables(tool=folding(TOOL, forgetting_the_result)), "TOOL-20"
+    ),
+    Planted(
+        "an end without a reason", "reason-given", ONE, Tables(run=do_without(RUN, "RUN-59", "finish(cancelled)")), "RUN-59"
+    ),
+    Planted(
+        "a question that nobody is asked", "no-deadlock", APPROVED, Tables(tool=changed(TOOL, "TOOL-04", do=())), "TOOL-04"
+    ),
     Planted("a wait that is never begun", "run-ends", TRIED, Tables(call=changed(CALL, "CALL-04", do=())), "CALL-04"),
-    Planted("a tool that is run again for ever", "run-ends", ONE, Tables(tool=changed(TOOL, "TOOL-21", to=SAME, do=(start,))), "TOOL-21"),
-    Planted("a stop that waits for a person", "stop-ends", replace(POLICY, nobody=False), Tables(run=do_without(RUN, "RUN-58", "stop_tools")), "a stop is asked for"),
+    Planted(
+        "a tool that is run again for ever",
+        "run-ends",
+        ONE,
+        Tables(tool=changed(TOOL, "TOOL-21", to=SAME, do=(start,))),
+        "TOOL-21",
+    ),
+    Planted(
+        "a stop that waits for a person",
+        "stop-ends",
+        replace(POLICY, nobody=False),
+        Tables(run=do_without(RUN, "RUN-58", "stop_tools")),
+        "a stop is asked for",
+    ),
     Planted("a final with an exit", "ends-are-final", ONE, Tables(run=an_exit_from_success()), "RUN-X"),
-    Planted("a tool that is assessed and run again", "nothing-goes-round", POLICY, Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess,))), "TOOL-21"),
+    Planted(
+        "a tool that is assessed and run again",
+        "nothing-goes-round",
+        POLICY,
+        Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess,))),
+        "TOOL-21",
+    ),
     Planted("a request beyond the worst case", "requests-bounded", TRIED, Tables(call=UNBOUND), "CALL-04"),
     Planted("a tool call beyond the budget", "tool-calls-bounded", COUNTED, Tables(run=UNCOUNTED), "RUN-12"),
-)  # fmt: skip
+)
 
 
 def broken(planted: Planted) -> dict[str, Finding]:
@@ -198,8 +277,8 @@ def test_a_witness_is_a_numbered_story() -> None:
     assert violation is not None
     assert shown(violation) == (
         "1. the run is admitted → run RUN-01 RUN-02 RUN-03; call-1 CALL-01\n"
-        "2. call-1 (generation) is answered: calls read, post → call-1 CALL-03; run RUN-11; tool-1.1 TOOL-01; tool-1.2 TOOL-01; "
-        "tool-1.1 TOOL-03; tool-1.2 TOOL-04; run RUN-31\n"
+        "2. call-1 (generation) is answered: calls read, post → call-1 CALL-03; run RUN-11; tool-1.1 TOOL-01; "
+        "tool-1.2 TOOL-01; tool-1.1 TOOL-03; tool-1.2 TOOL-04; run RUN-31\n"
         "   There: run awaiting_approval; tool-1.1 requested; tool-1.2 running; outside: run timer, tool tool-1.2\n"
         "   Wrong: tool-1.2 (post) begins, and 0 of 1 approvals are on record"
     )

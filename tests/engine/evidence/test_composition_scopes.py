@@ -1,4 +1,4 @@
-"""Run, calls and tool calls together: what is claimed holds in every scope, and forgetting what decides nothing loses nothing."""
+"""Run, calls and tool calls together: what is claimed holds in every scope, and what is forgotten decides nothing."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from statewright.evidence.properties import Always, EachStep, Inevitable, Kind, 
 
 SEEN = {
     watch.NOTHING_REFUSED: "No event is refused: whatever comes, in whatever order, late or twice, is declared where it comes.",
-    watch.LATE_CHANGES_NOTHING: "What comes late, for an earlier request, about another version of a call or without a question changes "
-    "nothing.",
+    watch.LATE_CHANGES_NOTHING: "What comes late, for an earlier request, about another version of a call or without a "
+    "question changes nothing.",
     watch.ENDS_AT_ONCE: "A cancellation, the run deadline and a defect of the engine end the run in the same step.",
     watch.APPROVAL_DOMINATES: "No tool call that policy wants a person to allow begins before enough persons who may do so "
     "have allowed exactly it, and none that one of them rejected.",

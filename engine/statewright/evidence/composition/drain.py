@@ -117,7 +117,8 @@ class Drains:
         try:
             decision = placed.table.decide(placed.state, placed.facts, event)
         except Exception as error:  # a changed table may command what cannot be worked out
-            return f"{placed.table.name}: {placed.state} + {type(event).__name__} cannot be decided: {type(error).__name__}: {error}"
+            where = f"{placed.table.name}: {placed.state} + {type(event).__name__}"
+            return f"{where} cannot be decided: {type(error).__name__}: {error}"
         match decision:
             case Taken():
                 self.met.add(decision.row.id)

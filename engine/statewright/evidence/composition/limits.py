@@ -93,9 +93,9 @@ def _settled(core: Core) -> Iterator[Wrong]:
     """The run deals with tools no longer: each call that it knows has ended, and it holds each for settled, or has ended."""
     over = {tool.name for tool in core.tools if tool.placed.ended}
     left = [f"{name} is {placed.state}" for name, placed in core.others if not placed.ended and _lasts(core, name)]
-    for call in core.run.facts.tools:
-        if call.request.tool not in over or not (core.run.ended or call.phase is CallPhase.SETTLED):
-            left.append(f"the run holds {call.request.tool} for {call.phase}")
+    known = [call for call in core.run.facts.tools if not (core.run.ended or call.phase is CallPhase.SETTLED)]
+    known += [call for call in core.run.facts.tools if call.request.tool not in over and call not in known]
+    left += [f"the run holds {call.request.tool} for {call.phase}" for call in known]
     if left:
         yield Wrong(ALL_SETTLED, f"the run is {core.run.state}, and {', '.join(left)}")
 
