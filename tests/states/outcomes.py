@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from statewright.evidence.composition.wiring import Pending, What
+from statewright.evidence.composition.outside import Pending, What
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.effects import ToolEffect

@@ -15,8 +15,9 @@ from random import Random
 from typing import Any
 
 from outcomes import ASKED, TIMERS, Outcomes
-from statewright.evidence.composition.wiring import CALL as CALL_NAME
-from statewright.evidence.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, RUN, SAID, Pending, What
+from statewright.evidence.composition.outside import CALL as CALL_NAME
+from statewright.evidence.composition.outside import RUN, Pending, What
+from statewright.evidence.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 from statewright_states.call.commands import ReportCall, SendRequest
 from statewright_states.call.events import ReplyBegan
 from statewright_states.call.table import CALL

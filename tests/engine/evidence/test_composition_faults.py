@@ -116,6 +116,7 @@ LOST = Scope("lost", "A call that may not run twice, and a death.", replies=(cal
 TRIED = Scope("tried", "Two attempts.", replace(SMALL, max_steps=1), max_attempts=2, faults=(Fault.TRANSIENT,))
 SPENT = Scope("spent", "A budget of one token.", replace(SMALL, max_total_tokens=1), replies=(FINAL, calls(READ)))
 COUNTED = Scope("counted", "A budget of one tool call.", replace(SMALL, max_tool_calls=1), replies=(FINAL, calls(READ)))
+ASSESSED = Scope("assessed", "Policy is asked outside.", replies=(calls(READ),), at_once=False)
 POLICY = next(scope for scope in SCOPES if scope.name == "policy")
 
 UNBOUND = unasked(CALL, ("attempts_left", "requests_left"), ("CALL-04",), ("CALL-05", "CALL-06", "CALL-40", "CALL-41"))
@@ -238,7 +239,7 @@ PLANTED = (
     Planted(
         "a tool that is assessed and run again",
         "nothing-goes-round",
-        POLICY,
+        ASSESSED,
         Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess,))),
         "TOOL-21",
     ),

@@ -6,39 +6,23 @@ Where the surroundings may decide in several ways, each is followed. What the ma
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from statewright.evidence.composition import watch
-from statewright.evidence.composition.happenings import Happening, Happenings
+from statewright.evidence.composition.deciding import Deciding
+from statewright.evidence.composition.happenings import Happenings
 from statewright.evidence.composition.limits import width_of
-from statewright.evidence.composition.normal import Normal
-from statewright.evidence.composition.situation import Call, Core, Placed, Pool, Seen, Tables, Tool, Wrong
+from statewright.evidence.composition.outside import CALL, RUN, TOOL, Pending, What
+from statewright.evidence.composition.situation import Core, Happening, Placed, Seen, Tool, Wrong
 from statewright.evidence.composition.surroundings import Around, noted
-from statewright.evidence.composition.wiring import (
-    CALL,
-    GIVEN_UP,
-    INSIDE,
-    OUTSIDE,
-    RUN,
-    SAID,
-    TOOL,
-    Pending,
-    What,
-)
+from statewright.evidence.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 from statewright_states.call.commands import SendRequest
 from statewright_states.call.events import AttemptFailed
 from statewright_states.row import Command, Event
-from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.commands import AskPerson, ReportOutcomeUnknown, ReportSettled, StartTool, WithdrawQuestion
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk
 from statewright_states.vocabulary import ToolRequest
-
-AT_ONCE = (What.LANE, What.CONTEXT, What.ASSESSMENT)
-"""What the engine does within the drain where nobody outside has a say in it."""
-
-
-IGNORED = " (ignored)"
-
 
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
 
@@ -50,91 +34,21 @@ class Effect(NamedTuple):
     begun: Pending | None
 
 
-class After(NamedTuple):
-    """What came of an event."""
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What every drain of a model works with. ``at_once``: what is done within it and needs nobody outside."""
 
-    label: str
-    core: Core
-    effects: tuple[Effect, ...]
-    current: dict[str, int]
-    """The number of the request that each live call waits for, as its machine counted."""
-    counted: bool
-    """Whether the event itself was taken: an ignored one leaves what it came from as it was."""
-    requests: int
-    """Requests put on the wire, those that are sent again after a death not counted."""
-    starts: int
-    """Tool calls that began, those that began again not counted."""
-    wrong: tuple[Wrong, ...]
-
-
-class Drains:
-    """Finds out what comes of events, each once."""
-
-    def __init__(self, tables: Tables, pool: Pool, happenings: Happenings, normal: Normal) -> None:
-        self.tables: dict[str, Table[Any]] = {RUN: tables.run, CALL: tables.call, TOOL: tables.tool}
-        self.pool = pool
-        self.normal = normal
-        self.happenings = happenings
-        self.around = Around(happenings.scope)
-        self.at_once = AT_ONCE if happenings.scope.at_once else ()
-        self._decided: dict[tuple[Placed, Event], tuple[str, Placed, tuple[Command, ...]] | str] = {}
-        self.met: set[str] = set()
-        """The ids of the rows and ignores that were met so far."""
-        self._known: dict[tuple[Core, Happening], tuple[After, ...]] = {}
-
-    def after(self, core: Core, happening: Happening) -> tuple[After, ...]:
-        """What may come of this in this situation."""
-        found = self._known.get((core, happening))
-        if found is None:
-            found = self._known[core, happening] = tuple(self._follow(core, happening))
-        return found
-
-    def _follow(self, core: Core, happening: Happening) -> list[After]:
-        first = Drain(self, core)
-        machine = RUN if happening.instance == RUN else happening.instance.split("-")[0]
-        first.apply(machine, happening.instance, happening.event)
-        first.counted = not first.rows[-1][1].endswith(IGNORED)
-        if not first.counted and not first.changed:
-            return [After(_label(happening.text, [], first.rows), core, (), {}, False, 0, 0, ())]
-        open_drains, ended = [first], list[After]()
-        while open_drains:
-            drain = open_drains.pop()
-            forks = drain.proceed()
-            open_drains += reversed(forks)
-            if not forks:
-                ended.append(drain.after(happening))
-        return ended
-
-    def decide(self, placed: Placed, event: Event) -> tuple[str, Placed, tuple[Command, ...]] | str:
-        """The row, where the machine stands then, and its commands; or why the event is refused."""
-        key = (placed, event)
-        found = self._decided.get(key)
-        if found is None:
-            found = self._decided[key] = self._decide(placed, event)
-        return found
-
-    def _decide(self, placed: Placed, event: Event) -> tuple[str, Placed, tuple[Command, ...]] | str:
-        try:
-            decision = placed.table.decide(placed.state, placed.facts, event)
-        except Exception as error:  # a changed table may command what cannot be worked out
-            where = f"{placed.table.name}: {placed.state} + {type(event).__name__}"
-            return f"{where} cannot be decided: {type(error).__name__}: {error}"
-        match decision:
-            case Taken():
-                self.met.add(decision.row.id)
-                return decision.row.id, self.pool.placed(placed.table, decision.to, decision.facts), decision.commands
-            case Ignored():
-                self.met.add(decision.ignore.id)
-                return f"{decision.ignore.id}{IGNORED}", placed, ()
-            case Refused():
-                return decision.why
+    deciding: Deciding
+    happenings: Happenings
+    around: Around
+    at_once: tuple[What, ...]
 
 
 class Drain:
     """A drain under way. ``fork`` gives an independent copy."""
 
-    def __init__(self, drains: Drains, core: Core) -> None:
-        self.drains = drains
+    def __init__(self, setting: Setting, core: Core) -> None:
+        self.setting = setting
         self.run = core.run
         self.calls: dict[str, Placed] = {call.name: call.placed for call in core.calls}
         self.tools: dict[str, Tool] = {tool.name: tool for tool in core.tools}
@@ -176,15 +90,15 @@ class Drain:
     def _carry_out(self, command: Command) -> list[tuple[str, str, Event]]:
         """The events that this command may become; it has none where it goes outside."""
         self._watch(command)
-        around, kind = self.drains.around, type(command)
+        around, kind = self.setting.around, type(command)
         if kind in INSIDE:
             around.facts, around.taken = self.run.facts, self.tools
             inside = INSIDE[kind](command, around)
             return [(inside.machine, inside.instance, event) for event in inside.events]
         if kind in OUTSIDE:
             begun = OUTSIDE[kind](command)
-            if begun.what in self.drains.at_once:
-                outcomes = self.drains.happenings.of(begun, self._name_of_tool(begun))
+            if begun.what in self.setting.at_once:
+                outcomes = self.setting.happenings.of(begun, self._name_of_tool(begun))
                 return [(RUN if begun.machine == RUN else TOOL, begun.machine, outcome.event) for outcome in outcomes]
             self.effects.append(Effect(command, begun))
         elif kind in GIVEN_UP:
@@ -210,7 +124,7 @@ class Drain:
             self.requests -= 1  # a guard kept it from the wire
         if isinstance(event, NobodyToAsk):
             self._seen(instance, self.tools[instance].seen._replace(asked=""))
-        decided = self.drains.decide(placed, event)
+        decided = self.setting.deciding.decide(placed, event)
         if isinstance(decided, str):
             self.rows.append((instance, "refused"))
             self._blame(watch.NOTHING_REFUSED, decided if machine == RUN else f"{instance}: {decided}")
@@ -229,14 +143,13 @@ class Drain:
     def _placed(self, machine: str, instance: str, event: Event) -> Placed | None:
         if machine == RUN:
             return self.run
-        table = self.drains.tables[machine]
         if machine == CALL:
-            return self.calls[instance] if instance in self.calls else self.drains.pool.new(table)
+            return self.calls[instance] if instance in self.calls else self.setting.deciding.new(machine)
         if instance not in self.tools:
             request: ToolRequest | None = getattr(event, "request", None)
             if request is None:
                 return None
-            self.tools[instance] = Tool(instance, self.drains.pool.new(table), Seen(request))
+            self.tools[instance] = Tool(instance, self.setting.deciding.new(machine), Seen(request))
         return self.tools[instance].placed
 
     # -- what is watched ---------------------------------------------------------------------------------------------
@@ -298,7 +211,7 @@ class Drain:
             if name not in self.tools or not self.tools[name].placed.ended:
                 self._blame(watch.ORDER_KEPT, f"{tool} {what}, and {name}, which stands before it, has not settled")
 
-    def _watch_end(self, happening: Happening) -> None:
+    def judge_end(self, happening: Happening) -> None:
         if happening.ends_run and not self.run.ended:
             self._blame(watch.ENDS_AT_ONCE, f"{happening.text}, and the run goes on in {self.run.state}")
         if happening.idle and ((self.counted and self.moved) or self.effects):
@@ -311,28 +224,3 @@ class Drain:
                 if about in over:
                     what = f"{type(effect.command).__name__} is commanded for {about}, which has ended"
                     self._blame(watch.NOTHING_FOR_THE_ENDED, what)
-
-    # -- the end -----------------------------------------------------------------------------------------------------
-
-    def after(self, happening: Happening) -> After:
-        """What came of it."""
-        if not self.wrong:
-            self._watch_end(happening)
-        core = self.drains.normal.core(
-            self.run, [Call(name, placed) for name, placed in self.calls.items()], list(self.tools.values())
-        )
-        current = {name: placed.facts.send for name, placed in self.calls.items() if not placed.ended}
-        label = _label(happening.text, self.notes, self.rows)
-        wrong, effects = tuple(self.wrong), tuple(self.effects)
-        return After(label, core, effects, current, self.counted, self.requests, self.starts, wrong)
-
-
-def _label(text: str, notes: list[str], rows: list[tuple[str, str]]) -> str:
-    """What happened, what was found on the way, and the rows taken, by machine, in the order in which they were taken."""
-    parts: list[str] = []
-    last = ""
-    for instance, row in rows:
-        parts.append(f" {row}" if instance == last else f"{'; ' if parts else ''}{instance} {row}")
-        last = instance
-    found = f" ({', then '.join(notes)})" if notes else ""
-    return f"{text}{found} → {''.join(parts)}"

@@ -3,122 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cache
 
+from statewright.evidence.composition.late import (
+    ANOTHER,
+    ARGUMENTS,
+    LATE_FOR_CALL,
+    LATE_FOR_TOOL,
+    UNPROMPTED,
+    failed,
+    late_for,
+    replied,
+    statement,
+)
+from statewright.evidence.composition.outside import RUN, Pending, What
 from statewright.evidence.composition.scope import Reply, Said, Scope, ToolKind
-from statewright.evidence.composition.situation import Core, Placed, Tables, Tool
-from statewright.evidence.composition.wiring import RUN, Pending, What
+from statewright.evidence.composition.situation import Core, Happening, Placed, Tool
 from statewright.evidence.properties import Kind
-from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
+from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
-from statewright_states.row import Event
 from statewright_states.run.events import (
     ContextBuilt,
     ContextFailed,
-    EngineFailed,
-    EstimatorFailed,
     LaneGranted,
-    MessageUnreadable,
     OutcomeStated,
     RunAdmitted,
     RunDeadline,
     StartDenied,
 )
 from statewright_states.run.facts import CallPhase
-from statewright_states.tool.events import (
-    ApprovalGiven,
-    NobodyToAsk,
-    ToolAssessed,
-    ToolDeadline,
-    ToolFailed,
-    ToolReturned,
-)
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
-from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested
+from statewright_states.vocabulary import Purpose
 
 DUE, TIMER, PERSON, MAYBE = Kind
-ARGUMENTS, ANOTHER = "arguments", "another version"
 SUMMARY, NO_SUMMARY, PASSED, FAILED = "a summary", "no summary", "passed", "failed"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Happening:
-    """One thing that may happen, as people read it, and the event that it is for a machine."""
-
-    text: str
-    kind: Kind
-    instance: str
-    event: Event
-    ends_run: bool = False
-    """Whether it has to end the run at once."""
-    idle: bool = False
-    """Whether it may change nothing: it comes late, or nobody has asked for it."""
-
-
-STOP = Happening("a stop is asked for", MAYBE, RUN, StopRequested())
-UNPROMPTED = (
-    STOP,
-    Happening("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
-    Happening("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
-    Happening("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect"), idle=True),
-    Happening("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw"), idle=True),
-)
-"""What may come at any moment of a run."""
-
-LATE_FOR_RUN = tuple(
-    Happening(f"late: {text}", MAYBE, RUN, event, idle=True)
-    for text, event in (
-        ("a stop", StopRequested()),
-        ("a cancellation", CancelRequested()),
-        ("the run's time is up", RunDeadline()),
-        ("a part of the engine breaks", EngineFailed("defect")),
-        ("its turn comes", LaneGranted()),
-        ("its first messages", ContextBuilt(1, (), 1)),
-        ("there are no first messages", ContextFailed("error")),
-        ("a guard does not let it begin", StartDenied("no", ())),
-        ("a statement about a lost outcome", OutcomeStated("tool-1.1", True, "Ann", "")),
-        ("a message that nobody can read", MessageUnreadable("nonsense", "raw")),
-    )
-)
-"""What may still come for a run that has ended."""
-
-
-def _replied(send: int, message: str) -> AttemptReplied:
-    return AttemptReplied(send, message, None, None, "stop", 1, 0, 0, 0, 1)
-
-
-def _failed(send: int, fault: Fault) -> AttemptFailed:
-    return AttemptFailed(send, fault, "Error", "it failed", sent=fault is not Fault.BLOCKED)
-
-
-def statement(tool: str, said: Said, arguments: str = ARGUMENTS) -> ApprovalGiven:
-    """A person's statement about a call."""
-    rejected = said.meaning == "rejected"
-    message = "message" if rejected else None
-    return ApprovalGiven(not rejected, said.actor, said.meaning, "", arguments, said.ends_run, message)
-
-
-LATE_FOR_CALL = (
-    ReplyBegan(1),
-    _replied(1, "late"),
-    *(_failed(1, fault) for fault in Fault),
-    BackoffElapsed(1),
-    StepDeadline(),
-)
-LATE_FOR_TOOL = (
-    ToolAssessed(Assessment.CLEAR, ARGUMENTS),
-    *(statement("", Said("Ann", meaning)) for meaning in ("approved", "rejected", "reviewed")),
-    NobodyToAsk("message"),
-    ToolReturned(None, "message"),
-    ToolFailed("error", "message"),
-    ToolDeadline("message"),
-)
-
-
-def late_events(tables: Tables) -> dict[int, tuple[Event, ...]]:
-    """What may come for a call or a tool call that has ended, by its table."""
-    return {id(tables.call): LATE_FOR_CALL, id(tables.tool): LATE_FOR_TOOL}
 
 
 class Happenings:
@@ -206,9 +125,9 @@ class Happenings:
 
     def _answers(self, call: str, send: int, purpose: Purpose) -> Iterator[Happening]:
         for message in self._messages(purpose):
-            yield Happening(f"{call} ({purpose}) is answered: {message}", DUE, call, _replied(send, message))
+            yield Happening(f"{call} ({purpose}) is answered: {message}", DUE, call, replied(send, message))
         for fault in self.scope.faults:
-            yield Happening(f"{call} ({purpose}) fails: {fault}", DUE, call, _failed(send, fault))
+            yield Happening(f"{call} ({purpose}) fails: {fault}", DUE, call, failed(send, fault))
 
     def _messages(self, purpose: Purpose) -> tuple[str, ...]:
         match purpose:
@@ -270,16 +189,10 @@ class Happenings:
     def _stale(self, call: str, purpose: Purpose) -> tuple[Happening, ...]:
         """Results of a request before the current one."""
         message = next(iter(self._messages(purpose)), "")
-        return _late_for(call, (ReplyBegan(0), _replied(0, message), _failed(0, Fault.TRANSIENT)))
+        return late_for(call, (ReplyBegan(0), replied(0, message), failed(0, Fault.TRANSIENT)))
 
     def _late(self, instance: str, tool: bool) -> tuple[Happening, ...]:
-        return _late_for(instance, LATE_FOR_TOOL if tool else LATE_FOR_CALL)
-
-
-def _late_for(instance: str, events: tuple[Event, ...]) -> tuple[Happening, ...]:
-    return tuple(
-        Happening(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event, idle=True) for event in events
-    )
+        return late_for(instance, LATE_FOR_TOOL if tool else LATE_FOR_CALL)
 
 
 def replies_of(scope: Scope) -> tuple[Reply, ...]:

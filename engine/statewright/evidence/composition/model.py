@@ -15,13 +15,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from statewright.evidence.composition.drain import After, Drains
-from statewright.evidence.composition.happenings import LATE_FOR_RUN, Happening, Happenings, late_events
+from statewright.evidence.composition.deciding import Deciding
+from statewright.evidence.composition.drains import After, Drains
+from statewright.evidence.composition.happenings import Happenings
+from statewright.evidence.composition.late import LATE_FOR_RUN, late_events
 from statewright.evidence.composition.limits import Limits
 from statewright.evidence.composition.normal import Late, Normal
+from statewright.evidence.composition.outside import RUN, TOOL, Pending, What
 from statewright.evidence.composition.scope import Scope
-from statewright.evidence.composition.situation import Core, Pool, State, Tables
-from statewright.evidence.composition.wiring import RUN, TOOL, Pending, What, given_up
+from statewright.evidence.composition.situation import Core, Happening, Pool, State, Tables
+from statewright.evidence.composition.wiring import given_up
 from statewright.evidence.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
@@ -47,7 +50,8 @@ class CompositionModel:
         self.limits = Limits(scope)
         self._forgetful = forgetful
         self._normal = Normal(self.pool, self.late, self.tables, forgetful=forgetful)
-        self._drains = Drains(self.tables, self.pool, self.happenings, self._normal)
+        self._deciding = Deciding(self.tables, self.pool)
+        self._drains = Drains(self._deciding, self.happenings, self._normal)
         self._unprompted: dict[Core, tuple[Happening, ...]] = {}
         self._waking: dict[str, Happening] = {}
         self.requests: dict[str, int] = {}
@@ -62,7 +66,7 @@ class CompositionModel:
     @property
     def met(self) -> frozenset[str]:
         """The ids of the rows and ignores that were met so far."""
-        return frozenset(self._drains.met | self.late.met)
+        return frozenset(self._deciding.met | self.late.met)
 
     def initial(self) -> tuple[State]:
         """A run that has been asked for."""

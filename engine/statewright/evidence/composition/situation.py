@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from statewright.evidence.composition.wiring import RUN, Pending
+from statewright.evidence.composition.outside import RUN, Pending
+from statewright.evidence.properties import Kind
 from statewright_states.call.facts import CallFacts
 from statewright_states.call.table import CALL
+from statewright_states.row import Event
 from statewright_states.run.facts import RunFacts
 from statewright_states.run.table import RUN as RUN_TABLE
 from statewright_states.table import Table
@@ -124,6 +126,20 @@ class State(NamedTuple):
     def over(self) -> bool:
         """Whether the run has ended, or the exploration has, because something is wrong."""
         return self.core.run.ended or bool(self.wrong)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Happening:
+    """One thing that may happen, as people read it, and the event that it is for a machine."""
+
+    text: str
+    kind: Kind
+    instance: str
+    event: Event
+    ends_run: bool = False
+    """Whether it has to end the run at once."""
+    idle: bool = False
+    """Whether it may change nothing: it comes late, or nobody has asked for it."""
 
 
 @dataclass(slots=True)

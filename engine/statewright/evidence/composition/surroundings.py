@@ -11,6 +11,7 @@ from statewright_states.call.commands import ReportCall
 from statewright_states.row import Event
 from statewright_states.run.events import (
     CompactionPlanned,
+    ContextBuilt,
     ReplyReceived,
     SummaryFailed,
     SummaryReady,
@@ -69,7 +70,7 @@ def noted(event: Event) -> str:
             return f"{event.old} to summarise, {event.dropped} to drop, {event.context_tokens} tokens then"
         case SummaryReady() | SummaryFailed():
             return f"{event.dropped} to drop, {event.context_tokens} tokens then"
-        case ToolSettled():
+        case ToolSettled() | ContextBuilt():
             return f"{event.context_tokens} tokens then"
         case _:
             return str(getattr(event, "assessment", "")) or type(event).__name__

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
+from statewright.evidence.composition.outside import CALL, RUN, TOOL, Pending, What
 from statewright_states.call.commands import (
     AbortRequest,
     BackOff,
@@ -73,39 +73,6 @@ from statewright_states.tool.commands import (
 )
 from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
 from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested
-
-RUN, CALL, TOOL = "run", "call", "tool"
-
-
-class What(StrEnum):
-    """What is going on outside."""
-
-    ADMISSION = "admission"
-    LANE = "lane"
-    CONTEXT = "context"
-    REQUEST = "request"
-    REPLY = "reply"
-    BACKOFF = "backoff"
-    ASSESSMENT = "assessment"
-    TOOL = "tool"
-    PERSON = "person"
-    OUTCOME = "outcome"
-    RUN_TIMER = "run timer"
-    STEP_TIMER = "step timer"
-
-
-class Pending(NamedTuple):
-    """Something outside that will answer one machine.
-
-    ``number`` is the send or the attempt that it belongs to, ``subject`` the tool call that it is about, ``arguments`` what
-    a person was shown.
-    """
-
-    what: What
-    machine: str = RUN
-    number: int = 0
-    subject: str = ""
-    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
