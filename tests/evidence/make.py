@@ -22,11 +22,11 @@ from time import perf_counter
 import coverage_run
 import fault_table
 import mutation
-import second_opinion
 
 import both_ways
 import claims
 import guide
+import second_opinion
 from folder import dead_links, verdict, write_folder
 from statewright.evidence import composition, promela, prove, versions
 from statewright.evidence.section import Outcome, Section

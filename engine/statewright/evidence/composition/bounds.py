@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from statewright.evidence.composition.scope import Scope
@@ -17,6 +16,7 @@ from statewright.evidence.explorer import Exploration
 from statewright.evidence.graph import Graph
 from statewright.evidence.properties import Finding, Violation
 from statewright_states.errors import Fault
+from statewright_states.frozen import dataclass
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 
 

@@ -6,7 +6,6 @@ Where the surroundings may decide in several ways, each is followed. What the ma
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from statewright.evidence.composition import watch
@@ -19,6 +18,7 @@ from statewright.evidence.composition.surroundings import Around, noted
 from statewright.evidence.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 from statewright_states.call.commands import SendRequest
 from statewright_states.call.events import AttemptFailed
+from statewright_states.frozen import dataclass
 from statewright_states.row import Command, Event
 from statewright_states.tool.commands import AskPerson, ReportOutcomeUnknown, ReportSettled, StartTool, WithdrawQuestion
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from statewright.evidence.composition.bounds import Bounds, measure
 from statewright.evidence.composition.claims import CLAIMS
@@ -13,6 +12,7 @@ from statewright.evidence.composition.scopes import SCOPES
 from statewright.evidence.composition.situation import State, Tables
 from statewright.evidence.explorer import MAX_STATES, Exploration, explore
 from statewright.evidence.properties import Property
+from statewright_states.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

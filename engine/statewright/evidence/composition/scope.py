@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import Fault
+from statewright_states.frozen import dataclass
 from statewright_states.run.facts import CutOff, Finish, RunSettings
 from statewright_states.tool.facts import Assessment
 

@@ -9,7 +9,6 @@ leads to inside is one transaction there, and one indivisible step here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from statewright.evidence.composition.outside import CALL, RUN, TOOL, Pending, What
@@ -22,6 +21,7 @@ from statewright_states.call.commands import (
     WatchStepDeadline,
 )
 from statewright_states.call.events import CallRequested
+from statewright_states.frozen import dataclass
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import (
     AnswerRepeated,

@@ -10,12 +10,12 @@ Texts are expressions (``expressions``); ``name = expression`` is an assignment.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from statewright.evidence.properties import Kind
 from statewright_states.errors import InternalError
+from statewright_states.frozen import dataclass
 from statewright_states.question import Question
 from statewright_states.row import Declaration, Event, Row
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 import subprocess
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
 from statewright.evidence.promela.model import COURSES, SAFETY, Promela
 from statewright.evidence.promela.pan import PanReport, read_listed, read_report, read_trail
 from statewright_states.errors import ConfigurationError, InternalError
+from statewright_states.frozen import dataclass
 
 PROGRAMS = ("spin", "gcc")
 HOW_TO_GET_THEM = "install them, on Debian and Ubuntu by: apt-get install spin gcc"

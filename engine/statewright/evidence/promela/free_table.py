@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import product
 
@@ -11,6 +10,7 @@ from statewright.evidence.explorer import explore
 from statewright.evidence.promela.model import Place, Promela
 from statewright.evidence.promela.pan import PanReport
 from statewright.evidence.properties import Kind, Step
+from statewright_states.frozen import dataclass
 from statewright_states.row import Cell, Declaration, Ignore, Row
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from statewright_states.frozen import dataclass
 
 SAFETY = ("-O0", "-w", "-DNOREDUCE", "-DNOCLAIM", "-DSAFETY")
 """How SPIN's checker is compiled to check assertions and dead ends."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from statewright.evidence.explorer import explore
 from statewright.evidence.promela.abstraction import Abstraction
@@ -13,6 +12,7 @@ from statewright.evidence.promela.check import Checked, check
 from statewright.evidence.promela.free_model import FREE_CLAIMS, free_model
 from statewright.evidence.promela.free_table import reached_by_explorer, reached_by_spin
 from statewright.evidence.promela.model import Promela
+from statewright_states.frozen import dataclass
 from statewright_states.row import Declaration, Event
 
 FREE_ASSERTIONS = "in every case exactly one row fires (no gap, no overlap); no state is a dead end"

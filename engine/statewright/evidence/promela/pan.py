@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from statewright_states.errors import InternalError
+from statewright_states.frozen import dataclass
 
 ERROR = re.compile(r"^pan:\s*\d+: (?P<what>.+?)(?: \(at depth \d+\))?$", re.MULTILINE)
 ERRORS = re.compile(r"depth reached (?P<depth>\d+).* errors: (?P<errors>\d+)")
