@@ -16,6 +16,7 @@ from statewright import assemble
 from statewright.cli.check import replay_run, verify_runs
 from statewright.cli.decide import approve, reject
 from statewright.cli.diagram import diagram
+from statewright.cli.diff import diff
 from statewright.cli.doctor import doctor
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.output import printable
@@ -51,6 +52,7 @@ COMMANDS: Mapping[str, Callable[..., Exit]] = {
     "replay": replay_run,
     "verify": verify_runs,
     "diagram": diagram,
+    "diff": diff,
     "doctor": doctor,
 }
 """In the order in which somebody meets them."""
