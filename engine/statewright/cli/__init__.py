@@ -19,6 +19,7 @@ from statewright.cli.diagram import diagram
 from statewright.cli.diff import diff
 from statewright.cli.doctor import doctor
 from statewright.cli.exits import Exit, exit_for
+from statewright.cli.impact import impact
 from statewright.cli.output import printable
 from statewright.cli.run import FROM_STDIN, resume, run
 from statewright.cli.runs import runs
@@ -53,6 +54,7 @@ COMMANDS: Mapping[str, Callable[..., Exit]] = {
     "verify": verify_runs,
     "diagram": diagram,
     "diff": diff,
+    "impact": impact,
     "doctor": doctor,
 }
 """In the order in which somebody meets them."""

@@ -13,23 +13,20 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.options import DEFAULT_JOURNAL, NO_JOURNAL, OUTPUT, JournalOptions
+from statewright.cli.machine_names import chosen_of, machines_named
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable
-from statewright.cli.runs import resolve_run
 from statewright.evidence.difference import Difference, difference
 from statewright.evidence.difference_text import ADDED, CHANGED, REMOVED, whole_text
-from statewright.evidence.machines import Machine, find_machine, of_table, pinned_machines
+from statewright.evidence.machines import Machine, of_table
 from statewright.evidence.touched import TestsOfRows, Touched, read_traceability, touched
 from statewright.journal.entry import TABLES
 from statewright_states.errors import ConfigurationError
-from statewright_states.ports import Journal
 
 TRACEABILITY = Path("docs/traceability.csv")
 PROPERTIES: Mapping[str, Sequence[str]] | None = None
 """What is proven of each machine, by its name; None where that is not known."""
 TONES = {ADDED: "green", REMOVED: "red", CHANGED: "yellow"}
-
-Machines = Mapping[str, Machine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,33 +88,10 @@ def diff(
     return Exit.FAILED if exit_code and not all(each.found.equal for each in compared) else Exit.SUCCESS
 
 
-async def machine_named(reference: str, options: JournalOptions) -> Machines:
-    """The machine that is named, or all those that a run of this name is pinned to. Raises ConfigurationError, JournalError."""
-    found = find_machine(reference)
-    if found is not None:
-        return {found.form.name: found}
-    store = _store(reference, options)
-    try:
-        return await pinned_machines(store, await resolve_run(store, reference))
-    finally:
-        await store.aclose()
-
-
-def _store(reference: str, options: JournalOptions) -> Journal:
-    """The journal in which a run of this name may be; where none was given, the name is wrong and not the journal."""
-    if options.journal is None and not Path(DEFAULT_JOURNAL).exists():
-        raise ConfigurationError(
-            f"there is no machine {reference!r}",
-            where="the command line",
-            cure=f"name a table ({', '.join(TABLES)}), a version (run@1), module:TABLE, a file, or a run and its --journal",
-        )
-    return options.store()
-
-
 async def _pairs(old: str, new: str | None, chosen: str | None, options: JournalOptions) -> list[tuple[Machine, Machine]]:
-    before = _only(await machine_named(old, options), chosen, old)
+    before = chosen_of(await machines_named(old, options), chosen, old)
     if new is not None:
-        after = _only(await machine_named(new, options), chosen, new)
+        after = chosen_of(await machines_named(new, options), chosen, new)
     else:
         after = {name: of_table(TABLES[name], f"{name} of this version") for name in before if name in TABLES}
     if len(before) == len(after) == 1:
@@ -130,15 +104,6 @@ async def _pairs(old: str, new: str | None, chosen: str | None, options: Journal
         where=f"statewright diff {old} {new or ''}".rstrip(),
         cure="name the newer machine too, or choose one of a run's machines with --machine",
     )
-
-
-def _only(machines: Machines, chosen: str | None, named: str) -> Machines:
-    """The machine that was chosen of those of a run; one that was named itself needs no choice."""
-    if chosen is None or len(machines) == 1:
-        return machines
-    if chosen in machines:
-        return {chosen: machines[chosen]}
-    raise ConfigurationError(f"{named} has no machine {chosen!r}", where="--machine", cure=f"use one of: {', '.join(machines)}")
 
 
 def _tests(given: Path | None) -> TestsOfRows | None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 from pydantic import ValidationError
 
@@ -115,15 +115,18 @@ def load_table(reference: str) -> Table[Any]:
     source, _, attribute = reference.rpartition(":")
     module = _module(source, reference)
     found = getattr(module, attribute, None)
-    if isinstance(found, Table):
-        table: Table[Any] = found
-        return table
-    tables = [name for name, value in vars(module).items() if isinstance(value, Table)]
+    if _is_table(found):
+        return found
+    tables = [name for name, value in vars(module).items() if _is_table(value)]
     raise ConfigurationError(
         f"{source} has no table {attribute!r}",
         where=reference,
         cure=did_you_mean(attribute, tables) if tables else "name a module that holds a statewright_states.table.Table",
     )
+
+
+def _is_table(value: object) -> TypeGuard[Table[Any]]:
+    return isinstance(value, Table)
 
 
 def _module(source: str, reference: str) -> ModuleType:
