@@ -41,4 +41,4 @@ def impact_lines(found: RunImpact) -> Iterator[str]:
 
 def counted(counts: Mapping[str, int]) -> str:
     """How many runs of each kind, in one line."""
-    return ", ".join(f"{counts[effect]} {SAID[effect]}" for effect in Effect if counts.get(effect)) or "no runs"
+    return ", ".join(f"{SAID[effect]}: {counts[effect]}" for effect in Effect if counts.get(effect)) or "no runs"
