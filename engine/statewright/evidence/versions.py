@@ -133,8 +133,8 @@ def example_change() -> Table[RunFacts]:
     condition = tuple(each for each in cut_off.when if each.question.name != "continuations_left")
     rows = [replace(row, when=condition) if row is cut_off else row for row in RUN.rows if row.id not in without]
     final = [state for state in RUN.states if state in RUN.final]
-    parts = {"initial": RUN.initial, "final": final, "fold": RUN.fold, "ignores": RUN.ignores}
-    return Table(RUN.name, RunState, facts=RunFacts, rows=rows, **parts)
+    start, late = RUN.initial, RUN.ignores
+    return Table("run", RunState, facts=RunFacts, initial=start, final=final, fold=RUN.fold, rows=rows, ignores=late)
 
 
 async def _example() -> list[RunImpact]:
