@@ -15,7 +15,7 @@ from itertools import islice
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
 from statewright.journal.shapes import Answer
 
-MAX_REGIONS = 10_000
+MAX_REGIONS = 2_000
 """How many regions of one cell are looked at; one that falls into more is reported as cut short."""
 
 Cases = Mapping[str, tuple[Answer, ...]]
