@@ -20,6 +20,7 @@ from typing import Any
 from statewright.evidence.difference import difference
 from statewright.evidence.difference_text import whole_text
 from statewright.evidence.machines import of_table, of_version
+from statewright.evidence.touched import touched
 from statewright_states.errors import StatewrightError
 from statewright_states.requirements import TABLES, stated_in
 from statewright_states.table import Table
@@ -38,34 +39,38 @@ def changed(folder: Path = FOLDER, tables: Sequence[Table[Any]] = TABLES) -> Ite
 
 
 def faults(folder: Path = FOLDER, tables: Sequence[Table[Any]] = TABLES) -> Iterator[str]:
-    """What is wrong: a change without a version, a version whose files have changed, an id that was used before."""
+    """What is wrong: versions that are not what they were; else changes without a version, and ids that were used before."""
+    listed = versions(folder)
+    broken = [*_faults_of_files(folder, listed)]
+    if broken:
+        yield from broken
+        return
     for table, newest in changed(folder, tables):
         if newest is None:
             yield f"the table {table.name} has no version\n  cure:  {CURE}"
             continue
         old, new = of_version(newest), of_table(table, f"{table.name} as it is declared now")
-        shown = whole_text(difference(old.form, new.form), old, new)
+        found = difference(old.form, new.form)
+        shown = whole_text(found, old, new, touched(found, old, new))
         yield f"{table.name} has changed since {newest.name}, and no version says so\n{shown}\n  cure:  {CURE}"
-    listed = versions(folder)
-    for table_versions in listed.values():
-        yield from _faults_of_files(table_versions)
     yield from _ids_used_again(listed, tables)
+
+
+def _faults_of_files(folder: Path, listed: Mapping[str, Sequence[Version]]) -> Iterator[str]:
+    for known in listed.values():
+        for number, version in enumerate(known, 1):
+            if version.number != number:
+                yield f"{version.name} stands where version {number} should\n  cure:  restore {LIST}"
+            if "\n" in version.summary or not version.summary.strip():
+                yield f"the summary of {version.name} is not one line\n  cure:  write one line"
+            try:
+                version.form()
+                version.words()
+            except StatewrightError as error:
+                yield str(error)
     files = {path for known in listed.values() for version in known for path in (version.form_path, version.words_path)}
     for path in sorted(set(folder.glob("*.json")) - files):
         yield f"{path.name} belongs to no version\n  cure:  remove it, or restore {LIST}"
-
-
-def _faults_of_files(listed: Sequence[Version]) -> Iterator[str]:
-    for number, version in enumerate(listed, 1):
-        if version.number != number:
-            yield f"{version.name} stands where version {number} should\n  cure:  restore {LIST}"
-        if "\n" in version.summary or not version.summary.strip():
-            yield f"the summary of {version.name} is not one line\n  cure:  write one line"
-        try:
-            version.form()
-            version.words()
-        except StatewrightError as error:
-            yield str(error)
 
 
 def _ids_used_again(listed: Mapping[str, Sequence[Version]], tables: Sequence[Table[Any]]) -> Iterator[str]:
@@ -106,15 +111,25 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a table has changed without a version")
     parser.add_argument("--summary", default="", help="what changed, in one line")
     chosen = parser.parse_args(arguments)
-    if chosen.check:
-        problems = list(faults())
-        for problem in problems:
-            print(problem, file=sys.stderr)
-        return 1 if problems else 0
-    if not chosen.summary.strip() or "\n" in chosen.summary:
+    try:
+        return _check() if chosen.check else _write(chosen.summary.strip())
+    except StatewrightError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _check() -> int:
+    problems = list(faults())
+    for problem in problems:
+        print(problem, file=sys.stderr)
+    return 1 if problems else 0
+
+
+def _write(summary: str) -> int:
+    if not summary or "\n" in summary:
         print('a version says in one line what changed\n  cure:  make version SUMMARY="..."', file=sys.stderr)
         return 2
-    written = write(chosen.summary.strip())
+    written = write(summary)
     for version in written:
         print(f"wrote {version.name}: review {version.form_path.name}, and say in the changelog what changed")
     if not written:

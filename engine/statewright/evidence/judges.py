@@ -91,26 +91,26 @@ class CodeJudge:
 class _CodeInstance:
     def __init__(self, judge: CodeJudge) -> None:
         self._judge = judge
-        self._state: StrEnum = judge.table.initial
+        self._at: StrEnum = judge.table.initial
         self._facts: Any = judge.table.new_facts()
 
     def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
         reader = self._judge.events.get(entry.event)
         if reader is None:
-            return Judgement(None, self._state.value, "nothing", not _recorded_commands(entry), {})
+            return Judgement(None, self._at.value, "nothing", not _recorded_commands(entry), {})
         decision = self._decide(entry, reader)
         if isinstance(decision, Taken):
-            self._state, self._facts = decision.to, decision.facts
+            self._at, self._facts = decision.to, decision.facts
             given = [{"command": type(command).__name__, "data": command} for command in decision.commands]
             same = decode(encode(given)) == _recorded_commands(entry)
             reason = next((getattr(each["data"], "reason", None) for each in given if each["command"] == FINISH), None)
             words = _listed([str(each["command"]) for each in given])
             telling = tuple(condition.question.name for condition in decision.row.when)
-            done = decision.row.id, self._state.value, words, same, decision.answers, telling
+            done = decision.row.id, self._at.value, words, same, decision.answers, telling
             return Judgement(*done, stop_reason=str(reason) if reason is not None else None)
         decided, when = (decision.ignore.id, decision.ignore.when) if isinstance(decision, Ignored) else (None, ())
         telling = tuple(condition.question.name for condition in when)
-        return Judgement(decided, self._state.value, "nothing", not _recorded_commands(entry), decision.answers, telling)
+        return Judgement(decided, self._at.value, "nothing", not _recorded_commands(entry), decision.answers, telling)
 
     def _decide(self, entry: EventShape, reader: TypeAdapter[Event]) -> Taken[Any] | Ignored | Refused:
         try:
@@ -119,7 +119,7 @@ class _CodeInstance:
             why = error.errors(include_url=False)[0]["msg"]
             raise Undecided(f"the recorded {entry.event} does not hold what this machine's event does: {why}") from error
         try:
-            return self._judge.table.decide(self._state, self._facts, event)
+            return self._judge.table.decide(self._at, self._facts, event)
         except Exception as error:  # questions, effects and fold are the caller's code
             raise Undecided(f"the machine's code raises {type(error).__name__}: {error}") from error
 

@@ -179,7 +179,7 @@ def test_a_renamed_row_is_the_same_under_another_id() -> None:
 
 
 def test_an_answer_that_a_question_did_not_have_is_no_case_of_the_old_machine() -> None:
-    fewer = {**QUESTIONS, "tone": ["red", "green"]}
+    fewer: dict[str, list[bool | str]] = {**QUESTIONS, "tone": ["red", "green"]}
     old = machine(row("S-1", "b", {"tone": ["red"]}), row("S-2", "c", {"tone": ["green"]}), questions=fewer)
     new = machine(row("S-1", "b", {"tone": ["red"]}), row("S-2", "c", {"tone": ["green", "blue"]}))
     (case,) = difference(old, new).decided
