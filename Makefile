@@ -11,7 +11,7 @@ PACKAGES := engine/statewright engine/statewright_launch states/statewright_stat
 # pyright comes whole in its wheel and is not to ask for newer versions of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-# what changed in a table is told in the words of whoever changed it: they are handed on as they are, not read by the shell
+# what changed in a table, in the words of whoever changed it: quotes in them are no business of the shell
 export SUMMARY
 
 .DEFAULT_GOAL := help

@@ -25,6 +25,7 @@ from statewright_states.errors import StatewrightError
 from statewright_states.requirements import TABLES, stated_in
 from statewright_states.table import Table
 from statewright_states.versions import FOLDER, LIST, Version, versions
+from traceability import evidence
 
 CURE = 'if that is meant: make version SUMMARY="what changed, in a line", and say it in the changelog; docs/versions.md'
 
@@ -51,7 +52,7 @@ def faults(folder: Path = FOLDER, tables: Sequence[Table[Any]] = TABLES) -> Iter
             continue
         old, new = of_version(newest), of_table(table, f"{table.name} as it is declared now")
         found = difference(old.form, new.form)
-        shown = whole_text(found, old, new, touched(found, old, new))
+        shown = whole_text(found, old, new, touched(found, old, new, evidence().tests))
         yield f"{table.name} has changed since {newest.name}, and no version says so\n{shown}\n  cure:  {CURE}"
     yield from _ids_used_again(listed, tables)
 

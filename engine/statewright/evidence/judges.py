@@ -13,10 +13,12 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
 
 from statewright.journal.entry import decode, encode
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
 from statewright.journal.shapes import Answer, EventShape, TakenShape
+from statewright_states.errors import ConfigurationError
 from statewright_states.row import Event
 from statewright_states.table import Ignored, Refused, Table, Taken
 
@@ -81,11 +83,22 @@ class CodeJudge:
         self.machine = table.name
         self.initial = str(table.initial.value)
         self.final = frozenset(str(state.value) for state in table.final)
-        self.events: Mapping[str, TypeAdapter[Event]] = {kind.__name__: TypeAdapter[Event](kind) for kind in table.events}
+        self.events: Mapping[str, TypeAdapter[Event]] = {kind.__name__: _reader(kind) for kind in table.events}
 
     def begin(self) -> Instance:
         """One in the initial state, with the facts at the start."""
         return _CodeInstance(self)
+
+
+def _reader(kind: type[Event]) -> TypeAdapter[Event]:
+    try:
+        return TypeAdapter[Event](kind)
+    except (PydanticUserError, NameError, TypeError) as error:
+        raise ConfigurationError(
+            f"records of the event {kind.__name__} cannot be read: {error}",
+            where=f"{kind.__module__}.{kind.__qualname__}",
+            cure="let each field of an event have a type that JSON can hold, and that its module knows",
+        ) from error
 
 
 class _CodeInstance:

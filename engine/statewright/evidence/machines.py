@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -20,7 +20,7 @@ from typing import Any, TypeGuard
 from pydantic import ValidationError
 
 from statewright.journal.entry import TABLES
-from statewright.journal.pinned import PinnedTable, read_table
+from statewright.journal.pinned import PinnedRow, PinnedTable, read_table
 from statewright.journal.shapes import HeaderShape, in_words, read_entry
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError, JournalDamaged, StatewrightError
@@ -182,11 +182,24 @@ def _bytes(path: Path) -> bytes:
 
 
 def _read(data: bytes, where: str) -> PinnedTable:
+    cure = "name a file that holds a table's canonical form, as `Table.canonical` gives it and journals pin it"
     try:
-        return PinnedTable.model_validate_json(data)
+        form = PinnedTable.model_validate_json(data)
     except ValidationError as error:
-        raise ConfigurationError(
-            f"it is no machine: {in_words(error)}",
-            where=where,
-            cure="name a file that holds a table's canonical form, as `Table.canonical` gives it and journals pin it",
-        ) from error
+        raise ConfigurationError(f"it is no machine: {in_words(error)}", where=where, cure=cure) from error
+    unknown = next(_undeclared(form), None)
+    if unknown is not None:
+        raise ConfigurationError(f"it is no machine: {unknown}", where=where, cure=cure)
+    return form
+
+
+def _undeclared(form: PinnedTable) -> Iterator[str]:
+    """What rows and ignores name that the form does not declare."""
+    for stated in (*form.rows, *form.ignores):
+        to = [stated.to] if isinstance(stated, PinnedRow) and stated.to is not None else []
+        for state in (*stated.sources, *to):
+            if state not in form.states:
+                yield f"{stated.id} names the state {state!r}, which it has not"
+        for question, allowed in stated.when.items():
+            if not allowed or set(allowed) - set(form.questions.get(question, ())):
+                yield f"{stated.id} demands an answer of {question!r} that this question has not"

@@ -117,6 +117,20 @@ def test_colours_are_for_terminals(recorded: Place) -> None:
 
 
 @pytest.mark.parametrize(
+    ("what", "into", "said"),
+    [
+        ('"to":"success"', '"to":"heaven"', "the state 'heaven', which it has not"),
+        ('"kind":["final"]', '"kind":["odd"]', "demands an answer of 'kind' that this question has not"),
+        ('"rows":', '"lines":', "it is no machine: its field"),
+    ],
+)
+def test_a_form_that_contradicts_itself_is_no_machine(recorded: Place, what: str, into: str, said: str) -> None:
+    (recorded.folder / "odd.json").write_bytes(pinned_form(recorded).replace(what.encode(), into.encode(), 1))
+    done = recorded.run("diff", "odd.json")
+    assert (done.code, said in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
     ("words", "said"),
     [
         (("rnu",), ("there is no machine 'rnu'", "cure:  name a table (run, call")),

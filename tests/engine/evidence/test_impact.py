@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from multiprocessing.synchronize import Lock
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ from statewright.evidence.section import Outcome
 from statewright.evidence.versions import section
 from statewright.journal.entry import NO_HASH, TABLES, chain, decode, encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
+from statewright_states.errors import ConfigurationError
 from statewright_states.ports import Batch, Journal, StoredEntry
+from statewright_states.row import SAME, Event, Row
 from statewright_states.run.facts import RunState
 from statewright_states.run.table import RUN
 from statewright_states.table import Table
@@ -191,6 +194,19 @@ def test_code_that_raises_decides_nothing(journal: Journal) -> None:
     assert run.effect is Effect.UNDECIDED
     assert run.place is not None
     assert "raises ZeroDivisionError: nothing to divide" in run.place.why
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable(Event):
+    """An event with something in it that no record can hold."""
+
+    held: Lock
+
+
+def test_an_event_that_no_record_can_hold_is_refused_with_a_cure(journal: Journal) -> None:
+    table = changed(lambda row: row, Row("RUN-909", RunState.ACCEPTED, Unreadable, SAME, req=("R-X",), why="a test"))
+    with pytest.raises(ConfigurationError, match="records of the event Unreadable cannot be read"):
+        impact_of(journal, of_table(table))
 
 
 def test_a_damaged_record_is_passed_over_and_named() -> None:
