@@ -11,9 +11,12 @@ PACKAGES := engine/statewright engine/statewright_launch states/statewright_stat
 # pyright comes whole in its wheel and is not to ask for newer versions of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
+# what changed in a table, in the words of whoever changed it: quotes in them are no business of the shell
+export SUMMARY
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types diagrams traceability evidence coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage check bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,6 +46,12 @@ types: $(VENV)/development ## check types: mypy --strict and pyright
 	$(BIN)/mypy tests
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+version: $(VENV)/development ## put each changed table on record as a new version: make version SUMMARY="what changed"
+	@$(BIN)/python tests/house/table_versions.py --summary "$$SUMMARY"
+
+generated: diagrams traceability ## write everything anew that is made from the tables (versions excepted: those are acts)
+	$(BIN)/python -m statewright_states.requirements > docs/requirements.md
+
 diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 	$(BIN)/python -m statewright.drawing --out diagrams
 
@@ -62,6 +71,7 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright.drawing --out diagrams --check
 	$(BIN)/python tests/house/traceability.py --check
+	$(BIN)/python tests/house/table_versions.py --check
 	@$(MAKE) --no-print-directory coverage
 
 bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmarks/bench_*.py)

@@ -16,8 +16,10 @@ from statewright import assemble
 from statewright.cli.check import replay_run, verify_runs
 from statewright.cli.decide import approve, reject
 from statewright.cli.diagram import diagram
+from statewright.cli.diff import diff
 from statewright.cli.doctor import doctor
 from statewright.cli.exits import Exit, exit_for
+from statewright.cli.impact import impact
 from statewright.cli.output import printable
 from statewright.cli.run import FROM_STDIN, resume, run
 from statewright.cli.runs import runs
@@ -51,6 +53,8 @@ COMMANDS: Mapping[str, Callable[..., Exit]] = {
     "replay": replay_run,
     "verify": verify_runs,
     "diagram": diagram,
+    "diff": diff,
+    "impact": impact,
     "doctor": doctor,
 }
 """In the order in which somebody meets them."""
