@@ -159,6 +159,7 @@ def report(results: Sequence[Findings], found: XState | str, seconds: float) -> 
             "interpreters.json": json.dumps(data, indent=2, ensure_ascii=False) + "\n",
         },
         seconds=seconds,
+        results={"same path": not differences},
     )
 
 

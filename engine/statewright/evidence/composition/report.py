@@ -53,6 +53,7 @@ def section(scopes: Sequence[Scope] = SCOPES, tables: Tables | None = None) -> S
         summary,
         {"composition.md": _page(proofs, summary), "composition.json": _data(proofs)},
         perf_counter() - began,
+        {name: all(finding.holds for _, finding in findings) for name, findings in found(proofs).items()},
     )
 
 

@@ -91,7 +91,8 @@ def judged(opinions: Sequence[Opinion], seconds: float) -> Section:
     kept = tuple(opinion.model for opinion in opinions)
     text = "\n".join((f"# {TITLE}", "", summary, "", *_document(opinions), *_by_hand(kept))) + "\n"
     files = {DOCUMENT: text, FIGURES: _figures(opinions), **_texts(kept)}
-    return Section(NAME, TITLE, Outcome.HOLDS if holds else Outcome.BROKEN, summary, files, seconds)
+    results = {opinion.model.name: opinion.holds for opinion in opinions}
+    return Section(NAME, TITLE, Outcome.HOLDS if holds else Outcome.BROKEN, summary, files, seconds, results)
 
 
 # -- texts ---------------------------------------------------------------------------------------------------------------
