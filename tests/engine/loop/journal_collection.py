@@ -13,15 +13,20 @@ run to the next and is left out, so that the same tests give the same evidence.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from hypothesis import currently_in_test_context
 
+from statewright import SQLiteJournal, verify
 from statewright.evidence.observations import Observed, Sighting, Source, observed
+from statewright.journal.entry import decode
+from statewright_states.errors import JournalError
 from statewright_states.row import Event
 from statewright_states.table import Ignored, Refused, Taken
 
@@ -72,6 +77,24 @@ def collect(entries: Iterable[Mapping[str, Any]]) -> None:
     """Hand the decoded entries of a journal over. The same journal may come again, and later with more entries."""
     if _collection is not None and not currently_in_test_context():
         _collection.seen[Source.RUN].update(seen for entry in entries if (seen := observed(entry)) is not None)
+
+
+def collect_files(folder: Path) -> None:
+    """Hand over every journal in the files of a folder. What was damaged or forged for a test is no evidence."""
+    if _collection is not None:
+        for path in sorted(folder.rglob("*.db")):
+            with suppress(JournalError):
+                asyncio.run(_collect_file(path))
+
+
+async def _collect_file(path: Path) -> None:
+    journal = SQLiteJournal(path)
+    try:
+        for run_id in await journal.run_ids():
+            if (await verify(journal, run_id)).ok:
+                collect([decode(entry.data) for entry in await journal.entries(run_id)])
+    finally:
+        await journal.aclose()
 
 
 def collect_step(machine: str, state: str, event: Event, decision: Taken[Any] | Ignored | Refused) -> None:
