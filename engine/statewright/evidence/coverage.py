@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 from statewright.evidence.independence import Pair, independence_pair
 from statewright.evidence.observations import Observed, Sighting, Source, Value
 from statewright_states.question import Question
+from statewright_states.requirements import stated_in
 from statewright_states.row import Cell
 from statewright_states.table import EMPTY_CELL, Table
 
@@ -114,7 +115,7 @@ def coverage(table: Table[Any], sightings: Iterable[Sighting]) -> TableCoverage:
     mine = sorted({sighting for sighting in sightings if sighting.seen.machine == table.name}, key=_order)
     by_id = _grouped(mine, lambda seen: seen.id)
     by_cell = _grouped(mine, lambda seen: (seen.state, seen.event))
-    ids = [stated.id for stated in (*table.rows, *table.ignores)]
+    ids = [stated.id for stated in stated_in(table)]
     places = [(state, event) for event in table.events for state in table.states]
     cells = [
         (state.value, event.__name__, table.cells.get((state, event), EMPTY_CELL), by_cell.get((state, event.__name__), []))
@@ -161,9 +162,7 @@ def _cell(state: str, event: str, cell: Cell, sightings: Sequence[Sighting]) -> 
     return CellCoverage(state, event, cell.ids, outcomes)
 
 
-def _question(
-    state: str, event: str, cell: Cell, sightings: Sequence[Sighting], question: Question
-) -> QuestionCoverage:
+def _question(state: str, event: str, cell: Cell, sightings: Sequence[Sighting], question: Question) -> QuestionCoverage:
     grouped = _grouped(sightings, lambda seen: dict(seen.answers).get(question.name))
-    answers = {answer: _witnesses(grouped.get(answer, ())) for answer in question.answers}
+    answers: dict[Value, Witnesses] = {answer: _witnesses(grouped.get(answer, ())) for answer in question.answers}
     return QuestionCoverage(state, event, question.name, answers, independence_pair(cell, question.name, sightings))

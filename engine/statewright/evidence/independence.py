@@ -23,7 +23,7 @@ Outcome = str | None
 
 
 class PairKind(StrEnum):
-    """What the two decisions have in common. The stricter one sorts last."""
+    """What the two decisions have in common."""
 
     MASKING = "masking"
     """Every answer that one of the two rows' guards asks for, but this one."""
@@ -51,13 +51,18 @@ def independence_pair(cell: Cell, question: str, sightings: Sequence[Sighting]) 
     Runs are better than walks, and unique causes better than masking ones. Among equals the pair of the sightings that
     stand first is taken, so that sorted sightings give the same pair every time.
     """
-    best: tuple[tuple[bool, bool, int, int], Pair] | None = None
+    in_runs = [sighting for sighting in sightings if sighting.source is Source.RUN]
+    return _best(cell, question, in_runs) or _best(cell, question, sightings)
+
+
+def _best(cell: Cell, question: str, sightings: Sequence[Sighting]) -> Pair | None:
+    best: tuple[tuple[bool, int, int], Pair] | None = None
     by_outcome = _distinct(sightings)
     for one, other in combinations(by_outcome, 2):
         agreeing = (_depends_on(cell, one) | _depends_on(cell, other)) - {question}
         for first, second in _candidates(by_outcome[one], by_outcome[other], question, agreeing):
             pair = _pair(question, sightings[first], sightings[second])
-            rank = (pair.source is Source.WALK, pair.kind is PairKind.MASKING, *sorted((first, second)))
+            rank = (pair.kind is PairKind.MASKING, min(first, second), max(first, second))
             if best is None or rank < best[0]:
                 best = (rank, pair)
     return best[1] if best is not None else None

@@ -40,6 +40,11 @@ class Collection:
     path: Path
     seen: dict[Source, set[Observed]] = field(default_factory=lambda: {source: set[Observed]() for source in Source})
 
+    def add(self, source: Source, decisions: Iterable[Observed]) -> None:
+        """Take decisions up, unless they were made by chance."""
+        if not currently_in_test_context():
+            self.seen[source].update(decisions)
+
     def write(self, test: str) -> None:
         """Write what this test left, and forget it."""
         for source, steps in self.seen.items():
@@ -75,8 +80,8 @@ def finish(test: str) -> None:
 
 def collect(entries: Iterable[Mapping[str, Any]]) -> None:
     """Hand the decoded entries of a journal over. The same journal may come again, and later with more entries."""
-    if _collection is not None and not currently_in_test_context():
-        _collection.seen[Source.RUN].update(seen for entry in entries if (seen := observed(entry)) is not None)
+    if _collection is not None:
+        _collection.add(Source.RUN, (seen for entry in entries if (seen := observed(entry)) is not None))
 
 
 def collect_files(folder: Path) -> None:
@@ -99,8 +104,9 @@ async def _collect_file(path: Path) -> None:
 
 def collect_step(machine: str, state: str, event: Event, decision: Taken[Any] | Ignored | Refused) -> None:
     """Hand over what a table decided outside a run."""
-    if _collection is None or currently_in_test_context():
+    if _collection is None:
         return
+    identity: str | None
     match decision:
         case Taken():
             identity = decision.row.id
@@ -109,7 +115,7 @@ def collect_step(machine: str, state: str, event: Event, decision: Taken[Any] | 
         case Refused():
             identity = None
     answers = tuple(sorted(decision.answers.items()))
-    _collection.seen[Source.WALK].add(Observed(machine, state, type(event).__name__, identity, answers))
+    _collection.add(Source.WALK, [Observed(machine, state, type(event).__name__, identity, answers)])
 
 
 def sightings(folder: Path) -> Iterator[Sighting]:
