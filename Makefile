@@ -13,7 +13,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types diagrams traceability coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types diagrams traceability coverage journals check bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,10 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include 'states/*' --fail-under 100
 	$(BIN)/coverage report --omit 'states/*' --fail-under 95
+
+journals: $(VENV)/development ## run the tests and measure in their journals which rows, cells and answers they show
+	$(BIN)/python -m pytest -n auto --dist loadfile --journals build/journals
+	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
 
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright.drawing --out diagrams --check

@@ -48,6 +48,14 @@ THE_NEXT_ONES = (
 )
 
 
+ASKED_AGAIN: Sequence[tuple[Fault, str, Reply]] = (
+    (F.TIMEOUT, "the service does not answer; it is asked again", "hang"),
+    (F.RATE_LIMIT, "the service is busy; it is asked again", failure(429)),
+    (F.MALFORMED, "the service answers with half a JSON text; it is asked again", response(b'{"choices": [')),
+    (F.CUT_SHORT, "the connection breaks off in the reply; the service is asked again", cut(WHOLE)),
+)
+
+
 def twice(reply: LLMResponse) -> Answer:
     """A reply that is sent twice over the same connection."""
     whole = response({"choices": [{"index": 0, **completion(reply.content, *reply.tool_calls)}]})
@@ -71,12 +79,7 @@ def requests(
     ``before`` and ``after`` are the other replies of the run; with ``doubled`` it goes on after a reply that came twice.
     """
     number, still = len(before) + 1, after if down[1] == SUCCESS else ()
-    for fault, happens, faulty in (
-        (F.TIMEOUT, "the service does not answer; it is asked again", "hang"),
-        (F.RATE_LIMIT, "the service is busy; it is asked again", failure(429)),
-        (F.MALFORMED, "the service answers with half a JSON text; it is asked again", response(b'{"choices": [')),
-        (F.CUT_SHORT, "the connection breaks off in the reply; the service is asked again", cut(WHOLE)),
-    ):
+    for fault, happens, faulty in ASKED_AGAIN:
         script: Sequence[Reply] = [*before, faulty, good, *after]
         case(effect, fault, happens, "CALL-04 CALL-11 CALL-03", how, wired, script, config)
     case(effect, F.SERVER_ERROR, "the service is down for every attempt", f"CALL-04 CALL-06 {down[0]}", down[1],
@@ -200,6 +203,10 @@ for fault in (F.CRASH_BEFORE, F.CRASH_AFTER):
     case(effects.LANE, fault, AGAIN, "RUN-80 RUN-02", SUCCESS, died, fault, "JoinLane", [DONE], session="s")
     case(effects.CONTEXT, fault, AGAIN, "RUN-81 RUN-03", SUCCESS, died, fault, "BuildContext", [DONE], **BUILDER)
     case(effects.ASSESSMENT, fault, AGAIN, "TOOL-30 TOOL-02", SUCCESS, died, fault, "AssessTool", [LOOK, DONE], **POLICY)
+case(effects.ESTIMATE, F.MALFORMED, "the estimator gives what is no length: the rule of thumb takes its place, visibly",
+     "RUN-129 RUN-08", SUCCESS, wired, [DONE], token_estimator=SimpleNamespace(estimate=lambda messages: -1))  # fmt: skip
+case(effects.ESTIMATE, F.CUT_SHORT, "the estimator raises: the rule of thumb takes its place, visibly",
+     "RUN-129 RUN-08", SUCCESS, wired, [DONE], token_estimator=SimpleNamespace(estimate=_fails))  # fmt: skip
 case(effects.ASSESSMENT, F.TIMEOUT, "the policy never answers: the time of the run passes", "TOOL-24 RUN-60", RUN_TIMEOUT,
      wired, [LOOK], DEADLINE, on_tool_check=_never)  # fmt: skip
 case(effects.ASSESSMENT, F.MALFORMED, "the policy answers neither yes nor no: that is a no", "TOOL-06", SUCCESS,

@@ -54,6 +54,7 @@ RUN_TIMER = Effect("run timer", "watches the time of the run", (run.WatchRunDead
 LANE = Effect("lane", "waits for its turn in the session", (run.JoinLane,))
 CONTEXT = Effect("context", "asks the caller's builder for the first messages", (run.BuildContext,))
 ASSESSMENT = Effect("assessment", "asks the caller's policy about a tool call", (tool.AssessTool,))
+ESTIMATE = Effect("estimate", "asks the caller's estimator how long messages are", (run.PlanCompaction,))
 PERSON = Effect("person", "asks a person about a tool call", (tool.AskPerson,))
 OUTCOME = Effect("lost outcome", "asks a person what became of a tool call", (run.AskOutcome,))
 WITHDRAW = Effect("withdrawal", "stops asking a person", (tool.WithdrawQuestion, run.WithdrawOutcomeQuestion))
@@ -64,8 +65,8 @@ CHILD = Effect("child run", "begins the run that plans, or builds", (plan_build.
 TELL_CHILD = Effect("word to a child", "stops or cancels such a run", (plan_build.StopChild, plan_build.CancelChild))
 
 EFFECTS = (
-    *(REPLY, SUMMARY, JUDGEMENT, CLOSING, BACK_OFF, ABORT, STEP_TIMER, RUN_TIMER, LANE, CONTEXT, ASSESSMENT),
-    *(PERSON, OUTCOME, WITHDRAW, TOOL, ABANDON, APPEND, CHILD, TELL_CHILD),
+    *(REPLY, SUMMARY, JUDGEMENT, CLOSING, BACK_OFF, ABORT, STEP_TIMER, RUN_TIMER, LANE, CONTEXT, ESTIMATE),
+    *(ASSESSMENT, PERSON, OUTCOME, WITHDRAW, TOOL, ABANDON, APPEND, CHILD, TELL_CHILD),
 )
 ASKS_A_SERVICE = (REPLY, SUMMARY, JUDGEMENT, CLOSING)
 TIMERS = (BACK_OFF, STEP_TIMER, RUN_TIMER)
@@ -80,7 +81,7 @@ INSIDE: Mapping[type[Command], str] = {
     **dict.fromkeys(
         (
             *(run.CallModel, run.RequestTool, run.ReleaseTool, run.AnswerRepeated, run.SkipTool, run.CancelTool),
-            *(run.StopTool, run.StopCall, run.CancelCall, run.SettleUnknown, run.PlanCompaction),
+            *(run.StopTool, run.StopCall, run.CancelCall, run.SettleUnknown),
             *(call.ReportCall, tool.ReportDecided, tool.ReportSettled, tool.ReportOutcomeUnknown),
         ),
         BETWEEN,
@@ -104,6 +105,8 @@ NOTHING_BACK = "nothing comes back from it"
 NO_RESULT_TO_LOSE = "nothing comes back from it, so that a death after it is a death before the next effect"
 ANSWERS_ONCE = "it is a function that is called once, and returns once"
 ENDED = "nothing is delivered to a run that has ended: its pump stops at the end, and gives up what is under way"
+IN_ONE_TURN = "it is a plain function of the caller's, called within one turn: that it returns is assumed"
+ON_RECORD_TOGETHER = "what asks for the estimate and what came of it go on record together"
 NOT_HERE = "what others write to the file is found by 'verify', not by the run"
 
 INAPPLICABLE: Mapping[tuple[Effect, Fault], str] = {
@@ -122,12 +125,14 @@ INAPPLICABLE: Mapping[tuple[Effect, Fault], str] = {
     **{(effect, Fault.MALFORMED): NO_CONTENT for effect in (STEP_TIMER, RUN_TIMER)},
     **{(effect, Fault.CUT_SHORT): FIRES_ONCE for effect in (STEP_TIMER, RUN_TIMER)},
     **{(effect, Fault.DUPLICATE): FIRES_ONCE for effect in TIMERS},
-    **{(effect, Fault.DUPLICATE): ANSWERS_ONCE for effect in (CONTEXT, ASSESSMENT, TOOL, CHILD)},
+    **{(effect, Fault.DUPLICATE): ANSWERS_ONCE for effect in (CONTEXT, ESTIMATE, ASSESSMENT, TOOL, CHILD)},
     **{(effect, Fault.LATE): ENDED for effect in (RUN_TIMER, LANE, CONTEXT, OUTCOME, CHILD)},
+    **{(ESTIMATE, fault): IN_ONE_TURN for fault in (Fault.TIMEOUT, Fault.LATE)},
+    **{(ESTIMATE, fault): ON_RECORD_TOGETHER for fault in (Fault.CRASH_BEFORE, Fault.CRASH_AFTER)},
     (LANE, Fault.MALFORMED): "a turn has no content",
     (LANE, Fault.DUPLICATE): "a place in a lane is granted once",
     (APPEND, Fault.MALFORMED): NOT_HERE,
-    (CHILD, Fault.MALFORMED): "its end is read from its own record, which is verified as any record is",
+    (CHILD, Fault.MALFORMED): NOT_HERE,
     (TELL_CHILD, Fault.LATE): "a run that has ended is told nothing",
 }
 """Pairs that cannot arise, with the reason."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import pytest
 
@@ -14,9 +14,10 @@ from fault_effects import Effect, Fault
 from loop_invariants import Rows, rows_of
 from loop_journals import PassingJournal
 from loop_model_server import ModelServer
+from loop_odd_tools import odd_tools
 from loop_scenarios import RUN_ID
 from loop_tools import Bench
-from mixed_scenarios import TASK
+from mixed_scenarios import TASK, check_task
 from statewright import AgentConfig, AgentLoop, MemoryJournal, MixedModeRunner, MixedState, connect
 from statewright.journal.entry import decode
 from statewright.testing.virtual_time import VirtualClock
@@ -62,7 +63,7 @@ def taken(rows: Rows) -> frozenset[str]:
 async def wired(script: Sequence[Any], config: AgentConfig | None = None, **options: Any) -> Played:
     """A run of one process."""
     running = {name: options.pop(name) for name in ("stream", "at", "session", "requested_by") if name in options}
-    async with on_the_wire(script, Bench().tools, config, **options) as wire:
+    async with on_the_wire(script, [*Bench().tools, *odd_tools()], config, **options) as wire:
         return played(await wire.run(**running))
 
 
@@ -77,17 +78,17 @@ class DyingAtCommand(PassingJournal):
         self._command = command
         self._when = when
         self._left = number
-        self._id: str | None = None
+        self._given: tuple[str, str] | None = None
         self.dead = False
 
     async def append(self, lease: Lease, batch: Batch) -> None:
         shapes = [decode(entry.data) for entry in batch.entries]
-        if self.dead or (self._id is not None and any(shape.get("cause") == self._id for shape in shapes)):
+        if self.dead or any((lease.run_id, shape.get("cause")) == self._given for shape in shapes):
             self._die()
         given = [one["id"] for shape in shapes for one in shape.get("commands", ()) if one["command"] == self._command]
         await super().append(lease, batch)
         if 0 < self._left <= len(given):
-            self._id = given[self._left - 1]
+            self._given = lease.run_id, given[self._left - 1]
             if self._when is Fault.CRASH_BEFORE:
                 self._die()
         self._left -= len(given)
@@ -108,8 +109,7 @@ class DyingAtCommand(PassingJournal):
 def loop_of(server: ModelServer, journal: Journal, config: AgentConfig | None, **options: Any) -> AgentLoop:
     """A loop of another process."""
     provider = connect("openai:stub", base_url=server.base_url, api_key=KEY)
-    tools = options.pop("tools", None) or Bench().tools
-    return AgentLoop(provider, tools, config, journal=journal, clock=VirtualClock(), **options)
+    return AgentLoop(provider, Bench().tools, config, journal=journal, clock=VirtualClock(), **options)
 
 
 async def died(
@@ -118,52 +118,38 @@ async def died(
     """A run whose process dies at this command, and that another process takes up when the lease has passed."""
     journal = MemoryJournal(clock=VirtualClock())
     running = {name: options.pop(name) for name in ("stream", "session") if name in options}
-    at: Sequence[tuple[float, Any]] = options.pop("at", ())
-    later = options.pop("later", {})
-    begun = options | {"on_event": lambda *_: None}
-    async with on_the_wire(script, Bench().tools, config, journal=journal, **(begun | later)) as wire:
-        first = loop_of(wire.server, DyingAtCommand(journal, command, when, number), config, **begun)
-        happenings = [asyncio.create_task(_happen(after_s, what, first)) for after_s, what in at]
-        async with first:
+    silent: dict[str, Any] = options | {"on_event": lambda *_: None}
+    async with on_the_wire(script, Bench().tools, config, journal=journal, **silent) as wire:
+        async with loop_of(wire.server, DyingAtCommand(journal, command, when, number), config, **silent) as first:
             with pytest.raises(JournalUnavailable, match="the process died here"):
                 await first.run("the task", run_id=RUN_ID, **running)
-        await asyncio.gather(*happenings, return_exceptions=True)
         await asyncio.sleep(LEASE_S)
         return played(await wire.resume())
-
-
-async def _happen(after_s: float, what: Any, loop: AgentLoop) -> None:
-    await asyncio.sleep(after_s)
-    await what(loop, RUN_ID)
 
 
 # -- planned tasks -----------------------------------------------------------------------------------------------------
 
 
-async def planned(
-    script: Sequence[Any], config: AgentConfig | None = None, *, at: Sequence[tuple[float, Literal["stop"]]] = (), plan: Any = None
-) -> Played:
+async def planned(script: Sequence[Any], config: AgentConfig | None = None) -> Played:
     """A task that is planned, then built."""
     async with on_the_wire(script, Bench().tools, config) as wire:
-        runner = MixedModeRunner(wire.loop, plan)
-        state = await wire.plan_and_build(runner, at=[(after_s, lambda: runner.stop(TASK)) for after_s, _ in at])
-        return await _planned(wire.loop.journal, state)
+        return await _planned(wire.loop.journal, await wire.plan_and_build(MixedModeRunner(wire.loop)))
 
 
-async def died_planned(
-    when: Fault, command: str, script: Sequence[Any], *, at: Iterable[float] = (), number: int = 1
-) -> Played:
+async def died_planned(when: Fault, command: str, script: Sequence[Any], *, at: Iterable[float] = ()) -> Played:
     """A planned task whose process dies at this command of its own, and that another process takes up."""
     journal = MemoryJournal(clock=VirtualClock())
     async with on_the_wire(script, Bench().tools, journal=journal, on_event=lambda *_: None) as wire:
-        async with loop_of(wire.server, DyingAtCommand(journal, command, when, number), None) as first:
+        async with loop_of(wire.server, DyingAtCommand(journal, command, when), None) as first:
             runner = MixedModeRunner(first)
             stops = [asyncio.create_task(_stop(after_s, runner)) for after_s in at]
             with pytest.raises(JournalUnavailable, match="the process died here"):
                 await runner.run("the task", run_id=TASK)
             await asyncio.gather(*stops, return_exceptions=True)
         await asyncio.sleep(LEASE_S)
-        return await _planned(journal, await MixedModeRunner(wire.loop).resume(TASK))
+        state = await MixedModeRunner(wire.loop).resume(TASK)
+        await check_task(journal, state)
+        return await _planned(journal, state)
 
 
 async def _stop(after_s: float, runner: MixedModeRunner) -> None:
