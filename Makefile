@@ -57,7 +57,7 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 	$(BIN)/coverage report --omit 'states/*' --fail-under 95
 
 journals: $(VENV)/development ## run the tests and measure in their journals which rows, cells and answers they show
-	$(BIN)/python -m pytest -n auto --dist loadfile --journals build/journals
+	$(BIN)/python -m pytest -n auto --dist loadfile --journals=build/journals
 	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
 
 check: lint types $(VENV)/development ## everything that must hold before a change lands

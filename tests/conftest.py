@@ -32,7 +32,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = os.environ.get("HYPOTHESIS_SEED") or str(secrets.randbelow(2**32))
     if config.option.journals is not None:
-        worker = os.environ.get("PYTEST_XDIST_WORKER")
+        worker: str | None = getattr(config, "workerinput", {}).get("workerid")  # only in a process that pytest-xdist began
         journal_collection.begin(config.option.journals, worker or "main", first=worker is None)
 
 

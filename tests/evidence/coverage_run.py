@@ -1,4 +1,4 @@
-"""The coverage of the tables, as a section of the evidence: made from what ``pytest --journals FOLDER`` collected.
+"""The coverage of the tables, as a section of the evidence: made from what ``pytest --journals=FOLDER`` collected.
 
     python tests/evidence/coverage_run.py FOLDER OUT    write the section's files to the folder OUT; exit code 1 if it is broken
 
@@ -28,7 +28,7 @@ from statewright_states.table import Table
 from traceability import evidence
 
 NAME, TITLE = "coverage", "Coverage: what the tests' runs did, from their journals"
-NO_JOURNALS = "No journals were collected. Run the tests with `pytest --journals FOLDER`."
+NO_JOURNALS = "No journals were collected. Run the tests with `pytest --journals=FOLDER`."
 
 
 def section(journals: Path) -> Section:

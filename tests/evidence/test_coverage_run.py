@@ -33,7 +33,7 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("journals")
     (folder / "journals-old.jsonl").write_text("left by an earlier run")
     words = [A_TEST, f"{WALKS}::test_each_state_decides_each_event_in_exactly_one_way", "-k", "mixed_rows or plan_build"]
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--journals", str(folder), *words]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--journals={folder}", *words]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return folder
 

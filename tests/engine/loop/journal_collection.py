@@ -1,7 +1,7 @@
 """Collects the decisions of a test run: which test made which, for the coverage of the tables.
 
 What tests share hands each finished journal over (``collect``), and walks through a table hand their steps over
-(``collect_step``). Nothing is done with it unless pytest is told where to: ``pytest --journals FOLDER``. Each process of the
+(``collect_step``). Nothing is done with it unless pytest is told where to: ``pytest --journals=FOLDER``. Each process of the
 run then writes one file there, with one line for each test:
 
     {"test": node id, "source": "run" or "walk", "steps": [[machine, from, event, id, answers], ...]}
