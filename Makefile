@@ -16,7 +16,7 @@ export SUMMARY
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage journals check bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,6 +67,10 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 	@$(BIN)/coverage combine --quiet
 	$(BIN)/coverage report --include 'states/*' --fail-under 100
 	$(BIN)/coverage report --omit 'states/*' --fail-under 95
+
+journals: $(VENV)/development ## run the tests and measure in their journals which rows, cells and answers they show
+	$(BIN)/python -m pytest -n auto --dist loadfile --journals=build/journals
+	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
 
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright.drawing --out diagrams --check

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from journal_collection import collect
 from statewright import AgentConfig, AgentState, Status, replay
 from statewright.journal.entry import MACHINES, TABLES, decode
 from statewright.journal.verify import verify
@@ -61,6 +62,7 @@ def talk_in(events: Sequence[Shape]) -> frozenset[Talk]:
 async def check_run(journal: Journal, state: AgentState) -> None:
     """Hold a run that has ended, or waits, to everything that is always true. Raises AssertionError."""
     shapes = await shapes_of(journal, state.run_id)
+    collect(shapes)
     ended = state.status is not Status.RUNNING
     _one_end_and_it_is_last(shapes, ended)
     _nothing_was_refused(shapes)
