@@ -104,4 +104,6 @@ def _print(console: Console, all_proofs: Sequence[Proofs]) -> None:
             if finding.violation is not None:
                 for line in witness(finding.violation):
                     console.print(Text(f"            {printable(line)}", style="red"))
+        for remark in proofs.remarks:
+            console.print(Text(f"  remark  {printable(remark)}", style="dim"))
     console.print(Text(f"{summary_of(all_proofs)}", style="bold"))

@@ -28,16 +28,6 @@ def witness(violation: Violation) -> Iterator[str]:
         yield from (f"{number}. {label}" for number, label in enumerate(violation.circle, len(violation.path) + 1))
 
 
-def text_of(proofs: Proofs) -> str:
-    """A target's proofs as plain text: the model, its bounds, a line for each claim, the way to each that is broken."""
-    lines = [f"{proofs.target} — {proofs.model}", f"  {proofs.argument}", f"  bounds: {proofs.bounds}"]
-    for finding in proofs.findings:
-        lines.append(f"  {verdict(finding):<6}  {finding.name}: {finding.text}")
-        if finding.violation is not None:
-            lines += [f"            {line}" for line in witness(finding.violation)]
-    return "\n".join(lines) + "\n"
-
-
 def summary_of(all_proofs: Sequence[Proofs]) -> str:
     """How many claims hold, of how many, over how many states; in a sentence."""
     findings = [finding for proofs in all_proofs for finding in proofs.findings]
@@ -77,6 +67,7 @@ def _target_in_markdown(proofs: Proofs) -> Iterator[str]:
     for finding in proofs.findings:
         cells = (f"`{finding.name}`", finding.text, f"{finding.checked:,}", verdict(finding))
         yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+    yield from (f"\n{remark}." for remark in proofs.remarks)
     for finding in proofs.findings:
         if finding.violation is not None:
             yield ""
@@ -97,6 +88,7 @@ def json_of(proofs: Proofs) -> dict[str, Any]:
         "steps": proofs.steps,
         "holds": proofs.holds,
         "findings": [_finding(finding) for finding in proofs.findings],
+        "remarks": list(proofs.remarks),
     }
 
 

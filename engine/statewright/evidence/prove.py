@@ -24,6 +24,8 @@ class Proofs:
     states: int
     steps: int
     findings: tuple[Finding, ...]
+    remarks: tuple[str, ...]
+    """What is worth knowing beside the findings, and breaks none."""
     seconds: float
 
     @property
@@ -56,17 +58,19 @@ def prove(target: Target, properties: Collection[str] | None = None, *, max_stat
         raise ConfigurationError(
             f"exploring it raised {type(error).__name__}: {error}",
             where=f"{target.model.name}{raised_at(error)}",
-            cure="questions, effects, the fold and the alphabet have to be pure and total; facts and events have to be hashable",
+            cure="questions, effects, fold and alphabet have to be pure and total, facts and events hashable",
         ) from error
-    judged = [judge(found) for name, judge in target.judges.items() if properties is None or name in properties]
+    met = target.met(found) if target.met is not None else None
+    judged = [met.every_row(), met.every_cell()] if met is not None else []
     return Proofs(
-        target.name,
-        target.model.name,
-        target.bounds,
-        found.graph.states,
-        found.graph.steps,
-        (*found.findings, *judged),
-        time.perf_counter() - began_s,
+        target=target.name,
+        model=target.model.name,
+        bounds=target.bounds,
+        states=found.graph.states,
+        steps=found.graph.steps,
+        findings=(*found.findings, *(finding for finding in judged if properties is None or finding.name in properties)),
+        remarks=tuple(met.remarks()) if met is not None else (),
+        seconds=time.perf_counter() - began_s,
     )
 
 

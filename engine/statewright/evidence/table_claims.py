@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from statewright.evidence.explorer import Exploration
 from statewright.evidence.proof import Proof
-from statewright.evidence.properties import ALL, BY_ITSELF, EachStep, Finding, Inevitable, Kind, Possible, Property, Step, Violation
-from statewright.evidence.table_model import F, Place, TableStep
+from statewright.evidence.properties import (
+    ALL,
+    BY_ITSELF,
+    EachStep,
+    Finding,
+    Inevitable,
+    Kind,
+    Possible,
+    Property,
+    Step,
+    Violation,
+)
+from statewright.evidence.table_model import F, Place, of_table
+from statewright_states.requirements import stated_in
 from statewright_states.row import Command, Event
 from statewright_states.table import Refused, Table, Taken
 
-EVERY_ROW = "every-row"
-EVERY_ROW_TEXT = "every row and every declared ignore is met in each of the states where it is declared"
+EVERY_ROW, EVERY_ROW_TEXT = (
+    "every-row",
+    "every row is taken and every declared ignore is met, in some state that can be reached",
+)
+EVERY_CELL, EVERY_CELL_TEXT = "every-cell", "every declared pair of a state and an event is met"
 BUILT = (
     "the table was built: every combination of answers leads to exactly one row (no gap, no overlap, no dead row), each "
     "state is reachable, none is a trap"
@@ -36,7 +52,11 @@ def general_claims(proof: Proof[F]) -> tuple[Property[Place[F]], ...]:
 
     return (
         EachStep("nothing-refused", "whatever may come is declared: taken by a row, or ignored by declaration", _refused),
-        EachStep("ends-once", "nothing leaves a final state or changes its facts, so that an end is reached once", _leaves_an_end(table)),
+        EachStep(
+            "ends-once",
+            "nothing leaves or changes a final state, so that an end is reached once",
+            _leaves_an_end(table),
+        ),
         Possible("end-possible", "from every state an end can be reached", ended, goes_on, ALL),
         Possible(
             "no-deadlock",
@@ -75,8 +95,8 @@ def free_claims(table: Table[Any]) -> tuple[Property[StrEnum], ...]:
 
 
 def _refused(place: Place[F], step: Step[Place[F]]) -> str | None:
-    assert isinstance(step, TableStep)
-    return step.decision.why if isinstance(step.decision, Refused) else None
+    decision = of_table(step).decision
+    return decision.why if isinstance(decision, Refused) else None
 
 
 def _leaves_an_end(table: Table[F]) -> Callable[[Place[F], Step[Place[F]]], str | None]:
@@ -100,10 +120,10 @@ def each_row(
     """
 
     def judge(before: Place[F], step: Step[Place[F]]) -> str | None:
-        assert isinstance(step, TableStep)
-        if not isinstance(step.decision, Taken) or not isinstance(step.event, on):
+        decided = of_table(step)
+        if not isinstance(decided.decision, Taken) or not isinstance(decided.event, on):
             return None
-        return broken(before, step.event, step.decision)
+        return broken(before, decided.event, decided.decision)
 
     return EachStep(name, text, judge)
 
@@ -116,25 +136,51 @@ def given(taken: Taken[Any], *kinds: type[Command]) -> list[Command]:
 # -- claims about all of an exploration --------------------------------------------------------------------------------------
 
 
-def rows_met(table: Table[Any], exploration: Exploration[Any], state_of: Callable[[Any], StrEnum]) -> Finding:
-    """Whether each row and each ignore was met in each of its states, and which were not."""
-    declared = [(state, stated.id) for stated in (*table.rows, *table.ignores) for state in stated.sources]
-    met = set(_met(exploration, state_of))
-    missing = [f"{identity} in {state}" for state, identity in declared if (state, identity) not in met]
-    if not missing:
-        return Finding(EVERY_ROW, EVERY_ROW_TEXT, len(declared))
-    what = f"{len(missing)} of {len(declared)} never: {_some(missing)}"
-    return Finding(EVERY_ROW, EVERY_ROW_TEXT, len(declared), Violation(what, "the whole exploration", (), "nowhere"))
+@dataclass(frozen=True, slots=True)
+class Met:
+    """Which rows and ignores an exploration met, and in which states of the table."""
+
+    table: Table[Any]
+    stated: frozenset[tuple[StrEnum, str]]
+
+    def every_row(self) -> Finding:
+        """Whether each row and each ignore was met anywhere."""
+        declared = dict.fromkeys(stated.id for stated in stated_in(self.table))
+        met = {identity for _, identity in self.stated}
+        return _all_met(EVERY_ROW, EVERY_ROW_TEXT, declared, [identity for identity in declared if identity not in met])
+
+    def every_cell(self) -> Finding:
+        """Whether something was met for each declared pair of a state and an event."""
+        cells = {f"{event.__name__} in {state.value}": (state, cell.ids) for (state, event), cell in self.table.cells.items()}
+        missing = [name for name, (state, ids) in cells.items() if self.stated.isdisjoint((state, of_row) for of_row in ids)]
+        return _all_met(EVERY_CELL, EVERY_CELL_TEXT, cells, missing)
+
+    def remarks(self) -> Iterator[str]:
+        """Rows that are declared for several states and met in some of them alone: their answers never arise in the others."""
+        for stated in stated_in(self.table):
+            missing = [state.value for state in stated.sources if (state, stated.id) not in self.stated]
+            if missing and len(missing) < len(stated.sources):
+                answers = ", ".join(str(condition) for condition in stated.when) or "its event"
+                yield f"{stated.id} is declared in {', '.join(missing)} too, where {answers} never arises"
 
 
-def _met(exploration: Exploration[Any], state_of: Callable[[Any], StrEnum]) -> Iterable[tuple[StrEnum, str]]:
+def met(table: Table[Any], exploration: Exploration[Any], state_of: Callable[[Any], StrEnum]) -> Met:
+    """What an exploration of this table met. ``state_of`` tells the table's state in a state of the model."""
     graph = exploration.graph
     identities = [label.partition(" ")[0] for label in graph.labels]
+    stated: set[tuple[StrEnum, str]] = set()
     for number, state in enumerate(exploration.states):
         at = state_of(state)
-        yield from ((at, identities[graph.label[step]]) for step in range(graph.first[number], graph.first[number + 1]))
+        stated.update((at, identities[graph.label[step]]) for step in range(graph.first[number], graph.first[number + 1]))
+    return Met(table, frozenset(stated))
 
 
-def _some(names: Sequence[str] | Collection[str], most: int = 20) -> str:
-    told = list(names)
-    return ", ".join(told[:most]) + (f" and {len(told) - most} more" if len(told) > most else "")
+def _all_met(name: str, text: str, declared: Collection[str], missing: Sequence[str]) -> Finding:
+    if not missing:
+        return Finding(name, text, len(declared))
+    what = f"{len(missing)} of {len(declared)} never: {_some(missing)}"
+    return Finding(name, text, len(declared), Violation(what, "the beginning", (), "nowhere"))
+
+
+def _some(names: Sequence[str], most: int = 20) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

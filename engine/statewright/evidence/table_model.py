@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from statewright.evidence.properties import Kind, Step
 from statewright.evidence.words import differing, in_short
@@ -46,6 +46,12 @@ class TableStep(Step[Place[F]], Generic[F]):
     decision: Taken[F] | Ignored | Refused
 
 
+def of_table(step: Step[Place[F]]) -> TableStep[F]:
+    """The same step: those of a table's model all know what was decided."""
+    assert isinstance(step, TableStep)
+    return cast("TableStep[F]", step)
+
+
 @dataclass(frozen=True, slots=True)
 class Monitor(Generic[F]):
     """Remembers what facts forget, for claims about the past. ``after`` is pure, and its values are few."""
@@ -67,7 +73,7 @@ class TableModel(Generic[F]):
     alphabet: Alphabet[F]
     abstraction: Abstraction[F] = as_it_is
     monitor: Monitor[F] | None = None
-    _labels: dict[tuple[str, StrEnum, Event], str] = field(default_factory=dict[Any, str], compare=False, repr=False)
+    _labels: dict[tuple[str, Event, StrEnum], str] = field(default_factory=dict[Any, str], compare=False, repr=False)
     """Labels are asked for a million times and are few."""
 
     @property
@@ -87,21 +93,21 @@ class TableModel(Generic[F]):
         for event, kind in self.alphabet(at, facts):
             decision = decide(at, facts, event)
             if isinstance(decision, Taken):
-                yield TableStep(self._label(decision.row.id, at, event, decision), kind, self._after(state, event, decision), event, decision)
+                identity, to = decision.row.id, self._after(state, event, decision)
             else:
-                identity = decision.ignore.id if isinstance(decision, Ignored) else "refused"
-                yield TableStep(self._label(identity, at, event, decision), kind, state, event, decision)
+                identity, to = decision.ignore.id if isinstance(decision, Ignored) else "refused", state
+            yield TableStep(self._label(identity, event, at, to.state), kind, to, event, decision)
 
     def _after(self, before: Place[F], event: Event, taken: Taken[F]) -> Place[F]:
         seen = self.monitor.after(before, event, taken) if self.monitor else None
         return Place(taken.to, self.abstraction(taken.to, taken.facts), seen)
 
-    def _label(self, identity: str, at: StrEnum, event: Event, decision: Taken[F] | Ignored | Refused) -> str:
+    def _label(self, identity: str, event: Event, at: StrEnum, to: StrEnum) -> str:
         """The row's id, the event in short, and the state that it leads to, if that is another one."""
-        known = self._labels.get((identity, at, event))
+        known = self._labels.get((identity, event, at))
         if known is None:
-            leads = f" → {decision.to.value}" if isinstance(decision, Taken) and decision.to != at else ""
-            known = self._labels[identity, at, event] = f"{identity} {in_short(event)}{leads}"
+            leads = f" → {to.value}" if to != at else ""
+            known = self._labels[identity, event, at] = f"{identity} {in_short(event)}{leads}"
         return known
 
     def show(self, state: Place[F]) -> str:

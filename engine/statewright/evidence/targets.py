@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from statewright.evidence import table_claims
 from statewright.evidence.alphabets import call, plan_build, run, tool
 from statewright.evidence.alphabets.settings import FULL
 from statewright.evidence.claims import call as call_claims
@@ -16,8 +17,8 @@ from statewright.evidence.claims import tool as tool_claims
 from statewright.evidence.explorer import Exploration
 from statewright.evidence.free_model import FreeModel
 from statewright.evidence.proof import Proof
-from statewright.evidence.properties import Finding, Model, Property
-from statewright.evidence.table_claims import BUILT, EVERY_ROW, free_claims, general_claims, rows_met
+from statewright.evidence.properties import Model, Property
+from statewright.evidence.table_claims import BUILT, EVERY_CELL, EVERY_ROW, free_claims, general_claims, met
 from statewright.evidence.table_model import F, Place, TableModel
 from statewright_states.call.facts import CallFacts
 from statewright_states.call.table import CALL
@@ -29,24 +30,27 @@ from statewright_states.table import Table
 from statewright_states.tool.facts import ToolFacts
 from statewright_states.tool.table import TOOL
 
-Judge = Callable[[Exploration[Any]], Finding]
-"""A claim about an exploration as a whole."""
+Met = Callable[[Exploration[Any]], table_claims.Met]
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Something to prove. ``properties`` are judged while it is explored, ``judges`` look at all of it, by property name."""
+    """Something to prove. ``properties`` are judged while it is explored.
+
+    ``met``, for a table, finds what an exploration met of it, so that every row can be claimed to be met as well.
+    """
 
     name: str
     bounds: str
     model: Model[Any]
     properties: Sequence[Property[Any]]
-    judges: Mapping[str, Judge]
+    met: Met | None = None
 
     @property
     def claims(self) -> tuple[str, ...]:
         """The names of all that is claimed, in the order of reports."""
-        return (*(claimed.name for claimed in self.properties), *self.judges)
+        of_all = (EVERY_ROW, EVERY_CELL) if self.met is not None else ()
+        return (*(claimed.name for claimed in self.properties), *of_all)
 
 
 def of_proof(proof: Proof[F]) -> Target:
@@ -57,14 +61,13 @@ def of_proof(proof: Proof[F]) -> Target:
     model = TableModel(table, proof.alphabet, proof.abstraction, proof.monitor)
     properties = (*general_claims(proof), *proof.properties)
     bounds = proof.bounds or "the events of its alphabet"
-    return Target(table.name, bounds, model, properties, {EVERY_ROW: lambda found: rows_met(table, found, _state_of)})
+    return Target(table.name, bounds, model, properties, lambda found: met(table, found, _state_of))
 
 
 def of_table(table: Table[Any]) -> Target:
     """A table alone: only what its rows show, whatever its facts."""
     bounds = f"its questions are taken as free: every combination of answers, whatever the facts; {BUILT}"
-    judges: Mapping[str, Judge] = {EVERY_ROW: lambda found: rows_met(table, found, _itself)}
-    return Target(table.name, bounds, FreeModel(table), free_claims(table), judges)
+    return Target(table.name, bounds, FreeModel(table), free_claims(table), lambda found: met(table, found, _itself))
 
 
 def _state_of(place: Place[Any]) -> StrEnum:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
-from typing import Any
+from typing import Any, cast
 
 NOTHING: tuple[object, ...] = (None, False, "", 0, ())
 
@@ -32,9 +33,9 @@ def in_brackets(text: str) -> str:
 
 def _differs(field: Field[Any], value: object) -> bool:
     if field.default is not MISSING:
-        return value != field.default
+        return bool(value != field.default)
     if field.default_factory is not MISSING:
-        return value != field.default_factory()
+        return bool(value != field.default_factory())
     return value not in NOTHING
 
 
@@ -44,7 +45,8 @@ def _show(value: object) -> str:
     if isinstance(value, Enum):
         return str(value.value)
     if isinstance(value, tuple | frozenset):
-        return f"[{'; '.join(_show(part) for part in value)}]"  # pyright: ignore[reportUnknownVariableType]
+        parts = cast("Iterable[object]", value)
+        return f"[{'; '.join(map(_show, parts))}]"
     if is_dataclass(value):
         return f"({differing(value)})"
     return str(value)

@@ -1,4 +1,4 @@
-"""What may come to a call table: every fault, every result in time and late, every bound up to three attempts of three models."""
+"""What may come to a call table: every fault, every result in time and late, bounds up to three attempts of three models."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ def alphabet(state: StrEnum, facts: CallFacts) -> Iterable[tuple[Event, Kind]]:
 
 
 def _live(state: StrEnum) -> Iterator[tuple[Event, Kind]]:
-    if state == S.BACKING_OFF:
+    if state in (S.BACKING_OFF,):
         yield BackoffElapsed(CURRENT), Kind.DUE
         yield from ((event, Kind.MAYBE) for event in (ReplyBegan(CURRENT), *ON_TIME))
     else:
-        if state == S.SENDING:
+        if state in (S.SENDING,):
             yield ReplyBegan(CURRENT), Kind.DUE
         yield from ((event, Kind.DUE) for event in ON_TIME)
         yield from ((event, Kind.MAYBE) for event in LATE)

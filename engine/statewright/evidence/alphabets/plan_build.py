@@ -32,9 +32,7 @@ def ended(run: str, status: Ending, reason: StopReason, spoke: bool) -> ChildEnd
 
 
 def _ends(run: str) -> tuple[ChildEnd, ...]:
-    return tuple(
-        ended(run, status, reason, spoke) for status in Ending for reason in StopReason for spoke in (False, True)
-    )
+    return tuple(ended(run, status, reason, spoke) for status in Ending for reason in StopReason for spoke in (False, True))
 
 
 ADMITTED = tuple(TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (False, True))
@@ -48,7 +46,7 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
     if state in FINAL:
         yield from ((event, Kind.MAYBE) for event in (*PLAN_ENDED, *BUILD_ENDED))
     else:
-        due = ADMITTED if not facts.begun else PLAN_ENDED if state == S.PLANNING else BUILD_ENDED
+        due = ADMITTED if not facts.begun else PLAN_ENDED if state in (S.PLANNING,) else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
     yield from ((event, Kind.MAYBE) for event in OUTSIDE)

@@ -1,4 +1,4 @@
-"""What may come to a run table: every kind of reply and failure, tool calls in every order, people, deaths, and the end of time.
+"""What may come to a run table: every kind of reply and failure, tool calls in every order, people, deaths, deadlines.
 
 Budgets are explored as what they are to the table: with room, and without. Sizes are one that fits and one that does not.
 """
@@ -93,11 +93,13 @@ class Offers:
 
 def bounds(settings: Sequence[RunSettings]) -> str:
     """What is explored with these settings, in words."""
+    steps = max(each.max_steps for each in settings)
+    pairs = "; any two of these values together" if settings is FULL else ""
     return (
-        f"{len(settings)} settings (0 to {max(each.max_steps for each in settings)} steps, 0 or 1 continuations, corrections and "
-        "identical calls, each mode of evaluation, each budget with none, with room and without); every kind of reply, "
-        f"0 to {max(map(len, CALLS))} tool calls in each, in every order, with and without persons; every failure; messages that fit "
-        "and that do not; a stop, a cancellation, the run deadline, a defect, a resumption and late results at any time"
+        f"{len(settings)} settings (up to {steps} steps; 0 or 1 continuations, corrections and identical calls; each mode of "
+        f"evaluation; each budget: none, with room and used up{pairs}); every kind of reply, 0 to {max(map(len, CALLS))} tool "
+        "calls in each, in every order, with and without persons; every failure; messages that fit and that do not; a stop, "
+        "a cancellation, the run deadline, a defect, a resumption and late results at any time"
     )
 
 
@@ -178,7 +180,7 @@ class Alphabet:
         if state in FINAL:
             yield from LATE
             return
-        if state == S.ACCEPTED:
+        if state in (S.ACCEPTED,):
             yield from ((RunAdmitted(settings, "task"), Kind.DUE) for settings in self.settings)
         else:
             yield from self._ordinary(state, facts, _offers(facts.settings))
@@ -220,7 +222,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
     """
     if state in FINAL:
         return RunFacts(stop_reason=facts.stop_reason, budget=facts.budget)
-    if state == S.ACCEPTED:
+    if state in (S.ACCEPTED,):
         return facts
     limits = facts.settings
     settled = all(call.phase is CallPhase.SETTLED for call in facts.tools)

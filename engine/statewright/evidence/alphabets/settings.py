@@ -32,8 +32,23 @@ VALUES: Mapping[str, Sequence[object]] = {
     "max_cost_microusd": (None, 1),
     "approval": (None, RULE),
 }
-NOTHING_ALLOWED = (RunSettings(max_steps=0), RunSettings(max_model_calls=0), RunSettings(max_total_tokens=0), RunSettings(max_cost_microusd=0))
+
+
+def plain(**settings: Any) -> RunSettings:
+    """Settings under which little may happen but for what is given."""
+    quiet: dict[str, Any] = {"max_steps": 1, "max_continuations": 0, "max_identical_calls": 0, "summarize_after_exchanges": 0}
+    return RunSettings(**(quiet | settings))
+
+
+NOTHING_ALLOWED = (
+    plain(max_steps=0),
+    plain(max_model_calls=0),
+    plain(max_total_tokens=0),
+    plain(max_cost_microusd=0),
+)
 """Limits of zero end a run before its first call: they would hide whatever they are combined with."""
+THREE_STEPS = (plain(max_steps=3, max_identical_calls=1), plain(max_steps=3, max_continuations=1))
+"""Told of a repetition and repeating it again takes three steps; so does a reminder of a text that was cut off."""
 
 
 Setting = tuple[str, object]
@@ -63,5 +78,15 @@ def _gain(chosen: Mapping[str, object], setting: Setting, missing: Mapping[tuple
     return sum((one, setting) in missing or (setting, one) in missing for one in chosen.items())
 
 
-SMALL = (*NOTHING_ALLOWED, RunSettings(**covering(VALUES)[0]))
-FULL = (*NOTHING_ALLOWED, *(RunSettings(**choice) for choice in covering(VALUES)))
+FULL = (*NOTHING_ALLOWED, *THREE_STEPS, *(RunSettings(**choice) for choice in covering(VALUES)))
+SMALL = (
+    *NOTHING_ALLOWED[:2],
+    plain(max_steps=3, max_identical_calls=1, max_tool_calls=1),
+    plain(max_steps=3, max_continuations=1, max_tool_calls=0),
+    plain(max_steps=2, summarize_after_exchanges=1),
+    plain(max_steps=2, max_continuations=1, max_total_tokens=1, max_tool_calls=1, evaluation=EvaluationMode.BASIC),
+    plain(max_continuations=1, window_tokens=1, max_total_tokens=1, on_limit=OnLimit.CLOSE),
+    plain(evaluation=EvaluationMode.FULL, max_evaluation_retries=1),
+    plain(evaluation=EvaluationMode.FULL, max_evaluation_retries=0, max_tool_calls=1, max_model_calls=2, approval=RULE),
+)
+"""Enough for every row to be met, in a few seconds."""

@@ -38,7 +38,6 @@ BOUNDS = (
 )
 THESE, OTHERS = "arguments", "other arguments"
 RULES = (
-    None,
     ApprovalRule(required=2),
     ApprovalRule(required=2, approvers=("ann", "bob", "carl", "dora"), requester="ann", review_required=True),
 )
@@ -53,9 +52,11 @@ def request(effect: ToolEffect) -> ToolRequest:
 
 
 REQUESTS = {effect: request(effect) for effect in ToolEffect}
-REQUESTED = tuple(
-    ToolRequested(asked, released, rule) for asked in REQUESTS.values() for released in (True, False) for rule in RULES
+REQUESTED = (
+    *(ToolRequested(asked, released) for asked in REQUESTS.values() for released in (True, False)),
+    *(ToolRequested(REQUESTS[ToolEffect.READ], released, rule) for released in (True, False) for rule in RULES),
 )
+"""The effect and the rule are asked about in different states: each effect without a rule, each rule with one effect."""
 REFUSALS = (Assessment.FAULTY, Assessment.DENIED)
 ASSESSED = tuple(ToolAssessed(found, THESE, MESSAGE if found in REFUSALS else None) for found in Assessment)
 """Pending too: an assessment that says nothing, which may only come a bounded number of times."""
@@ -66,16 +67,14 @@ SAID = tuple(
     for approve, meaning, message in STATEMENTS
     for ends_run in ((False, True) if meaning == "rejected" and actor == "bob" else (False,))
 )
-SAID_ASIDE = tuple(ApprovalGiven(approve, "bob", meaning, "", THESE, message=message) for approve, meaning, message in STATEMENTS)
+SAID_ASIDE = tuple(said for said in SAID if said.actor == "bob" and not said.ends_run)
 """Where nobody is asked: statements are ignored there without a question, whoever makes them."""
 SAID_OF_OTHERS = tuple(replace(said, arguments=OTHERS) for said in SAID_ASIDE)
 NOBODY = NobodyToAsk(MESSAGE)
 RAN = (ToolReturned("result", MESSAGE), ToolFailed("error", MESSAGE))
 DEADLINE = ToolDeadline(MESSAGE)
 RESUMED = ToolResumed(2, MESSAGE)
-GIVEN_UP = {
-    asked: (ToolSkipped("stopped", MESSAGE, asked), ToolCancelled(MESSAGE, asked)) for asked in REQUESTS.values()
-}
+GIVEN_UP = {asked: (ToolSkipped("stopped", MESSAGE, asked), ToolCancelled(MESSAGE, asked)) for asked in REQUESTS.values()}
 
 
 def alphabet(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
@@ -92,11 +91,11 @@ def alphabet(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
 
 def _open(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
     skipped, cancelled = GIVEN_UP[REQUESTS[facts.effect]]
-    if state == S.REQUESTED:
+    if state in (S.REQUESTED,):
         if facts.assessment is Assessment.PENDING:
             yield from ((event, Kind.MAYBE if event.assessment is Assessment.PENDING else Kind.DUE) for event in ASSESSED)
         yield from _maybe(*SAID_ASIDE, skipped)
-    elif state == S.AWAITING_APPROVAL:
+    elif state in (S.AWAITING_APPROVAL,):
         yield from ((event, Kind.PERSON) for event in (*SAID, *SAID_OF_OTHERS))
         yield from _maybe(NOBODY, skipped)
     else:

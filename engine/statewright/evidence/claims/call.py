@@ -59,7 +59,7 @@ def _stopped(place: Before) -> bool:
 CLAIMS: tuple[Property[Before], ...] = (
     each_row(
         "attempts-bounded",
-        "attempts never pass max_attempts at a model, max_attempts × models in all, or max_requests",
+        "attempts never pass max_attempts at a model, max_attempts times models in all, or max_requests",
         _passes_a_bound,
     ),
     each_row("requests-numbered", "each request on the wire has a number of its own, the next one", _shares_a_number),

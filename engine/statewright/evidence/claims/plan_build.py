@@ -52,23 +52,25 @@ def _plans_again(before: Before, event: Event, taken: Decided) -> str | None:
     return "it plans after its plan has ended" if given(taken, StartPlan) and before.facts.plan is not None else None
 
 
-def _is_not_passed_on(before: Before, event: Event, taken: Decided) -> str | None:
+def _is_not_told(before: Before, event: Event, taken: Decided) -> str | None:
     """A halt ends a task that has not begun, or is told to the run that is going on."""
-    going_on = Phase.PLAN if before.state == S.PLANNING else Phase.BUILD
+    going_on = Phase.PLAN if before.state in (S.PLANNING,) else Phase.BUILD
     told = [command.phase for command in taken.commands if isinstance(command, StopChild | CancelChild)]
     if not before.facts.begun:
         return None if taken.to in PLAN_BUILD.final else "nothing has begun, and it goes on"
-    return None if told == [going_on] and taken.facts.halt is not None else f"it is passed on to {told or 'nobody'}"
+    return None if told == [going_on] and taken.facts.halt is not None else f"it is told to {told or 'nobody'}"
 
 
 CLAIMS: tuple[Property[Before], ...] = (
     each_row("sums-kept", "what both runs used adds up to what the task used", _adds_up_wrong),
     each_row("one-reason", "the task ends with exactly one reason, the one it remembers", _ends_otherwise),
-    each_row("plan-first", "a build begins only on a plan that succeeded, or on a partial one that is to be built on", _builds_on_nothing),
+    each_row(
+        "plan-first", "a build begins only on a plan that succeeded, or on a partial one that will do", _builds_on_nothing
+    ),
     each_row("plans-once", "no plan begins after one has ended", _plans_again),
     each_row("stop-begins-nothing", "after a stop or a cancellation no build begins", _begins_after_a_halt),
-    each_row("stop-passed-on", "a stop ends what has not begun, and is passed on to the run that is going on", _is_not_passed_on, on=StopRequested),
-    each_row("cancel-passed-on", "so is a cancellation", _is_not_passed_on, on=CancelRequested),
+    each_row("stop-told", "a stop ends what has not begun, and is told to the run going on", _is_not_told, on=StopRequested),
+    each_row("cancel-told", "so does a cancellation, and so is it", _is_not_told, on=CancelRequested),
     Inevitable(
         "stop-ends",
         "after a stop or a cancellation the end of the run that is going on ends the task",

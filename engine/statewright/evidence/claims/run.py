@@ -26,6 +26,7 @@ from statewright_states.vocabulary import CancelRequested, StopRequested
 Before = Place[RunFacts]
 Decided = Taken[RunFacts]
 S = RunState
+ACTING, ASKING_PERSONS, COMPACTING = (S.ACTING,), (S.AWAITING_APPROVAL,), (S.COMPACTING,)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
 ORDER = tuple(CallPhase)
@@ -34,7 +35,7 @@ ORDER = tuple(CallPhase)
 def waits(place: Before) -> bool:
     """Persons are asked about tool calls, or about nothing but a lost outcome."""
     under_way = any(call.phase is CallPhase.LAUNCHED for call in place.facts.tools)
-    return place.state == S.AWAITING_APPROVAL or (place.state == S.ACTING and not under_way)
+    return place.state in ASKING_PERSONS or (place.state in ACTING and not under_way)
 
 
 def worst_case(limits: RunSettings) -> int:
@@ -76,7 +77,8 @@ def _asks_without_budget(before: Before, event: Event, taken: Decided) -> str | 
         (facts.tokens, limits.max_total_tokens, "tokens"),
         (facts.cost_microusd, limits.max_cost_microusd, "money"),
     )
-    return next((f"the model is asked, and the {what} are used up" for used, most, what in spent if most is not None and used >= most), None)
+    used_up = [what for used, most, what in spent if most is not None and used >= most]
+    return f"the model is asked, and the budget of {used_up[0]} is used up" if used_up else None
 
 
 def _runs_without_budget(before: Before, event: Event, taken: Decided) -> str | None:
@@ -118,7 +120,7 @@ def _leaves_calls_open(before: Before, event: Event, taken: Decided) -> str | No
 
 
 def _takes_a_call_back(before: Before, event: Event, taken: Decided) -> str | None:
-    if before.state not in (S.AWAITING_APPROVAL, S.ACTING):  # the calls of an earlier reply
+    if before.state not in (*ASKING_PERSONS, *ACTING):  # the calls of an earlier reply
         return None
     known = {call.request.tool: call.phase for call in before.facts.tools}
     for call in taken.facts.tools:
@@ -130,7 +132,7 @@ def _takes_a_call_back(before: Before, event: Event, taken: Decided) -> str | No
 
 def _gives_up_twice(before: Before, event: Event, taken: Decided) -> str | None:
     given_up = Counter(command.request.tool for command in taken.commands if isinstance(command, SkipTool | CancelTool))
-    if before.state not in (S.AWAITING_APPROVAL, S.ACTING):
+    if before.state not in (*ASKING_PERSONS, *ACTING):
         settled: set[str] = set()
     else:
         settled = {call.request.tool for call in before.facts.tools if call.phase in (CallPhase.SETTLED, CallPhase.UNKNOWN)}
@@ -141,35 +143,47 @@ def _gives_up_twice(before: Before, event: Event, taken: Decided) -> str | None:
 
 
 def _runs_before_persons_decide(before: Before, event: Event, taken: Decided) -> str | None:
-    released = [command for command in taken.commands if isinstance(command, ReleaseTool) or (isinstance(command, RequestTool) and command.released)]
+    unasked = [command.request for command in taken.commands if isinstance(command, RequestTool) and command.released]
+    if not unasked and not given(taken, ReleaseTool):
+        return None
     open_questions = [call.request.tool for call in taken.facts.tools if call.phase is CallPhase.ASKED]
-    if released and open_questions:
+    if open_questions:
         return f"a tool is started while {open_questions[0]} waits for a decision"
-    needing = [command.request.tool for command in taken.commands if isinstance(command, RequestTool) and command.released and command.request.person]
+    needing = [request.tool for request in unasked if request.person]
     return f"{needing[0]} needs a person and is started unasked" if needing else None
 
 
 def _waits_for_nothing(before: Before, event: Event, taken: Decided) -> str | None:
     phases = {call.phase for call in taken.facts.tools}
-    if taken.to == S.ACTING and not phases & {CallPhase.LAUNCHED, CallPhase.UNKNOWN}:
+    if taken.to in ACTING and not phases & {CallPhase.LAUNCHED, CallPhase.UNKNOWN}:
         return "nothing is under way"
-    if taken.to == S.AWAITING_APPROVAL and CallPhase.ASKED not in phases:
+    if taken.to in ASKING_PERSONS and CallPhase.ASKED not in phases:
         return "nobody is asked"
-    planning = taken.to == S.COMPACTING and not taken.facts.in_call
+    planning = taken.to in COMPACTING and not taken.facts.in_call
     if taken.to in RUN.final or planning:
-        planned = not planning or before.state == S.COMPACTING or given(taken, PlanCompaction)
+        planned = not planning or before.state in COMPACTING or given(taken, PlanCompaction)
         return None if planned else "no compaction is planned"
     return None if taken.facts.in_call == (taken.to in ASKING) else "the call in flight and the state do not agree"
 
 
-ENDING_AT_ONCE = ((CancelRequested, "cancel-ends", "a cancellation"), (RunDeadline, "deadline-ends", "the run deadline"), (EngineFailed, "defect-ends", "a defect of the engine"))
+def _ends_at_once(name: str, what: str, event: type[Event]) -> Property[Before]:
+    return each_row(name, f"{what} ends the run at once, from every state", _goes_on, on=event)
+
 
 CLAIMS: tuple[Property[Before], ...] = (
     each_row("limits-kept", "steps, continuations, attempts and identical calls never pass their limits", _passes_a_limit),
-    each_row("model-calls-bounded", "a run commands at most attempts × (4 × max_steps + 1) model calls", _calls_too_often),
+    each_row(
+        "model-calls-bounded",
+        "a run commands at most attempts times (4 max_steps + 1) model calls, of any purpose",
+        _calls_too_often,
+    ),
     each_row("budget-first", "the model is never asked when a budget is used up", _asks_without_budget),
     each_row("tools-within-budget", "tools never start more often than their budget allows", _runs_without_budget),
-    each_row("persons-first", "no tool of a reply starts before every call that needs a person is decided", _runs_before_persons_decide),
+    each_row(
+        "persons-first",
+        "no tool of a reply starts before every call that needs a person is decided",
+        _runs_before_persons_decide,
+    ),
     each_row("stop-noted", "a stop ends the run or is noted, in every state", _forgets_the_stop, on=StopRequested),
     each_row("stop-begins-nothing", "after a stop no model is asked and no tool is started", _begins_after_a_stop),
     Inevitable(
@@ -179,10 +193,16 @@ CLAIMS: tuple[Property[Before], ...] = (
         lambda place: place.facts.stop and place.state not in RUN.final,
         frozenset((Kind.DUE,)),
     ),
-    *(each_row(name, f"{what} ends the run at once, from every state", _goes_on, on=event) for event, name, what in ENDING_AT_ONCE),
+    _ends_at_once("cancel-ends", "a cancellation", CancelRequested),
+    _ends_at_once("deadline-ends", "the run deadline", RunDeadline),
+    _ends_at_once("defect-ends", "a defect of the engine", EngineFailed),
     each_row("one-reason", "a run ends with exactly one reason, its last command, the one it remembers", _ends_otherwise),
     each_row("calls-closed", "at the end no tool call is left without a result", _leaves_calls_open),
     each_row("calls-go-forward", "a tool call never goes back to an earlier phase", _takes_a_call_back),
     each_row("given-up-once", "a tool call is given up at most once, and never when it has its result", _gives_up_twice),
-    each_row("somebody-is-awaited", "each state has what it waits for: a call in flight, a tool under way, a person asked", _waits_for_nothing),
+    each_row(
+        "somebody-is-awaited",
+        "each state has what it waits for: a call in flight, a tool under way, a person who is asked",
+        _waits_for_nothing,
+    ),
 )

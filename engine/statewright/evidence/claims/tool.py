@@ -59,7 +59,7 @@ MONITOR: Monitor[ToolFacts] = Monitor(Seen(), _after)
 
 def waits(place: Before) -> bool:
     """Its turn has come, and a person has not decided."""
-    return place.state == S.AWAITING_APPROVAL and place.facts.released and place.facts.approval is Approval.OPEN
+    return place.state in (S.AWAITING_APPROVAL,) and place.facts.released and place.facts.approval is Approval.OPEN
 
 
 def _starts_unallowed(before: Before, event: Event, taken: Decided) -> str | None:
