@@ -36,6 +36,8 @@ class Exploration(Generic[S]):
     states: Sequence[S]
     graph: Graph
     findings: tuple[Finding, ...]
+    complete: bool = True
+    """Whether it came to an end; if not, the findings are what was broken until then, and nothing else."""
 
     @property
     def holds(self) -> bool:
@@ -44,11 +46,25 @@ class Exploration(Generic[S]):
 
 
 def explore(model: Model[S], properties: Sequence[Property[S]], *, max_states: int = MAX_STATES) -> Exploration[S]:
-    """Explore the whole model. Raises ConfigurationError when it has more than ``max_states`` states."""
+    """Explore the whole model.
+
+    A model with more than ``max_states`` states is given up: with what is broken by then, which is enough to know, else with
+    a ConfigurationError.
+    """
     search = _Search(model, properties, max_states)
-    search.run()
+    try:
+        search.run()
+    except TooManyStates:
+        broken = tuple(_find(search, claimed) for claimed in properties if claimed.name in search.broken)
+        if not broken:
+            raise
+        return Exploration(model, search.states, search.graph, broken, complete=False)
     findings = tuple(_find(search, claimed) for claimed in properties)
     return Exploration(model, search.states, search.graph, findings)
+
+
+class TooManyStates(ConfigurationError):
+    """A model has more states than were allowed."""
 
 
 class _Search(Generic[S]):
@@ -94,7 +110,7 @@ class _Search(Generic[S]):
         if number < len(self.states):
             return number
         if number >= self.max_states:
-            raise ConfigurationError(
+            raise TooManyStates(
                 f"the model has more than {self.max_states} states",
                 where=f"the exploration of {self.model.name}",
                 cure="choose smaller bounds, or allow more states",

@@ -17,12 +17,10 @@ def verdict(finding: Finding) -> str:
 
 
 def witness(violation: Violation) -> Iterator[str]:
-    """The way to a violation, a line each: what is wrong, where it begins, its numbered steps, where it leads."""
-    yield violation.what
+    """The way to a violation, a line each: what is wrong and in which state, where it begins, its numbered steps."""
+    yield f"{violation.what}, in: {violation.where}"
     yield f"from: {violation.start}"
     yield from (f"{number}. {label}" for number, label in enumerate(violation.path, 1))
-    if violation.path:
-        yield f"there: {violation.where}"
     if violation.circle:
         yield "and from then on, for ever:"
         yield from (f"{number}. {label}" for number, label in enumerate(violation.circle, len(violation.path) + 1))
@@ -86,6 +84,7 @@ def json_of(proofs: Proofs) -> dict[str, Any]:
         "bounds": proofs.bounds,
         "states": proofs.states,
         "steps": proofs.steps,
+        "complete": proofs.complete,
         "holds": proofs.holds,
         "findings": [_finding(finding) for finding in proofs.findings],
         "remarks": list(proofs.remarks),

@@ -27,6 +27,8 @@ class Proofs:
     remarks: tuple[str, ...]
     """What is worth knowing beside the findings, and breaks none."""
     seconds: float
+    complete: bool = True
+    """Whether the exploration came to an end; if not, the findings are what was broken until then, and nothing else."""
 
     @property
     def holds(self) -> bool:
@@ -36,14 +38,15 @@ class Proofs:
     @property
     def argument(self) -> str:
         """Why a claim that holds may be believed."""
-        return f"exhaustive: {self.states:,} states, {self.steps:,} steps"
+        how = "exhaustive" if self.complete else "given up when broken"
+        return f"{how}: {self.states:,} states, {self.steps:,} steps"
 
 
 def prove(target: Target, properties: Collection[str] | None = None, *, max_states: int = MAX_STATES) -> Proofs:
     """Explore the target and judge the properties of these names (all when none are given).
 
-    Raises ConfigurationError when the model has more than ``max_states`` states, when the target claims nothing of such a
-    name, and when a function of a table or of its alphabet raises.
+    A model with more than ``max_states`` states is given up with what is broken by then. Raises ConfigurationError when that is
+    nothing, when the target claims nothing of such a name, and when a function of a table or of its alphabet raises.
     """
     for name in properties or ():
         if name not in target.claims:
@@ -60,7 +63,7 @@ def prove(target: Target, properties: Collection[str] | None = None, *, max_stat
             where=f"{target.model.name}{raised_at(error)}",
             cure="questions, effects, fold and alphabet have to be pure and total, facts and events hashable",
         ) from error
-    met = target.met(found) if target.met is not None else None
+    met = target.met(found) if target.met is not None and found.complete else None
     judged = [met.every_row(), met.every_cell()] if met is not None else []
     return Proofs(
         target=target.name,
@@ -71,6 +74,7 @@ def prove(target: Target, properties: Collection[str] | None = None, *, max_stat
         findings=(*found.findings, *(finding for finding in judged if properties is None or finding.name in properties)),
         remarks=tuple(met.remarks()) if met is not None else (),
         seconds=time.perf_counter() - began_s,
+        complete=found.complete,
     )
 
 

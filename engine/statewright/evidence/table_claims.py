@@ -179,7 +179,7 @@ def _all_met(name: str, text: str, declared: Collection[str], missing: Sequence[
     if not missing:
         return Finding(name, text, len(declared))
     what = f"{len(missing)} of {len(declared)} never: {_some(missing)}"
-    return Finding(name, text, len(declared), Violation(what, "the beginning", (), "nowhere"))
+    return Finding(name, text, len(declared), Violation(what, "the beginning", (), "all that can be reached"))
 
 
 def _some(names: Sequence[str], most: int = 20) -> str:

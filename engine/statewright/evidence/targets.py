@@ -78,39 +78,36 @@ def _itself(state: StrEnum) -> StrEnum:
     return state
 
 
-def run_target(settings: Sequence[RunSettings] = FULL) -> Target:
+# -- the built-in tables -----------------------------------------------------------------------------------------------------
+
+
+def run_proof(settings: Sequence[RunSettings] = FULL) -> Proof[RunFacts]:
     """The run table, admitted with each of these settings."""
     alphabet, bounds = run.Alphabet(settings), run.bounds(settings)
-    proof: Proof[RunFacts] = Proof(RUN, alphabet, run_claims.CLAIMS, bounds, run_claims.waits, run.abstraction)
-    return of_proof(proof)
+    return Proof(RUN, alphabet, run_claims.CLAIMS, bounds, run_claims.waits, run.abstraction)
 
 
-def call_target() -> Target:
+def call_proof() -> Proof[CallFacts]:
     """The call table."""
-    proof: Proof[CallFacts] = Proof(CALL, call.alphabet, call_claims.CLAIMS, call.BOUNDS, abstraction=call.abstraction)
-    return of_proof(proof)
+    return Proof(CALL, call.alphabet, call_claims.CLAIMS, call.BOUNDS, abstraction=call.abstraction)
 
 
-def tool_target() -> Target:
+def tool_proof() -> Proof[ToolFacts]:
     """The tool table."""
-    proof: Proof[ToolFacts] = Proof(
-        TOOL, tool.alphabet, tool_claims.CLAIMS, tool.BOUNDS, tool_claims.waits, tool.abstraction, tool_claims.MONITOR
-    )
-    return of_proof(proof)
+    waits, monitor = tool_claims.waits, tool_claims.MONITOR
+    return Proof(TOOL, tool.alphabet, tool_claims.CLAIMS, tool.BOUNDS, waits, tool.abstraction, monitor)
 
 
-def plan_build_target() -> Target:
+def plan_build_proof() -> Proof[PlanBuildFacts]:
     """The plan_build table."""
-    proof: Proof[PlanBuildFacts] = Proof(
-        PLAN_BUILD, plan_build.alphabet, plan_build_claims.CLAIMS, plan_build.BOUNDS, abstraction=plan_build.abstraction
-    )
-    return of_proof(proof)
+    claims, bounds = plan_build_claims.CLAIMS, plan_build.BOUNDS
+    return Proof(PLAN_BUILD, plan_build.alphabet, claims, bounds, abstraction=plan_build.abstraction)
 
 
 TARGETS: Mapping[str, Callable[[], Target]] = {
-    "run": run_target,
-    "call": call_target,
-    "tool": tool_target,
-    "plan_build": plan_build_target,
+    "run": lambda: of_proof(run_proof()),
+    "call": lambda: of_proof(call_proof()),
+    "tool": lambda: of_proof(tool_proof()),
+    "plan_build": lambda: of_proof(plan_build_proof()),
 }
 """What is proven when nobody says what; made when asked for."""

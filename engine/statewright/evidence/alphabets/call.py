@@ -27,6 +27,7 @@ BOUNDS = (
     f"{MAX_ATTEMPTS * (MAX_FALLBACKS + 1)} requests in all; each fault, with and without text shown, sent or not; "
     "results of this request and of an earlier one; a stop, a cancellation, the step deadline and a resumption at any time"
 )
+BETWEEN_ATTEMPTS, NOT_BEGUN = (S.BACKING_OFF,), (S.SENDING,)
 EARLIER, CURRENT = 0, 1
 """The numbers that a request has in the model."""
 FINAL = (S.REPLIED, S.FAILED, S.TIMED_OUT, S.CANCELLED)
@@ -65,11 +66,11 @@ def alphabet(state: StrEnum, facts: CallFacts) -> Iterable[tuple[Event, Kind]]:
 
 
 def _live(state: StrEnum) -> Iterator[tuple[Event, Kind]]:
-    if state in (S.BACKING_OFF,):
+    if state in BETWEEN_ATTEMPTS:
         yield BackoffElapsed(CURRENT), Kind.DUE
         yield from ((event, Kind.MAYBE) for event in (ReplyBegan(CURRENT), *ON_TIME))
     else:
-        if state in (S.SENDING,):
+        if state in NOT_BEGUN:
             yield ReplyBegan(CURRENT), Kind.DUE
         yield from ((event, Kind.DUE) for event in ON_TIME)
         yield from ((event, Kind.MAYBE) for event in LATE)

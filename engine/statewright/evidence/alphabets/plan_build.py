@@ -23,6 +23,7 @@ BOUNDS = (
     "each end of a run (success, partial, failed) for each stop reason, with and without words of the model; partial plans "
     "accepted or not; a stop, a cancellation, a defect and a resumption at any time"
 )
+PLANNING = (S.PLANNING,)
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 
 
@@ -46,7 +47,7 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
     if state in FINAL:
         yield from ((event, Kind.MAYBE) for event in (*PLAN_ENDED, *BUILD_ENDED))
     else:
-        due = ADMITTED if not facts.begun else PLAN_ENDED if state in (S.PLANNING,) else BUILD_ENDED
+        due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
     yield from ((event, Kind.MAYBE) for event in OUTSIDE)

@@ -40,6 +40,7 @@ from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts,
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
 
 S = RunState
+NOT_ADMITTED = (S.ACCEPTED,)
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 Offered = Sequence[tuple[Event, Kind]]
 FITS, TOO_LONG = 1, 2
@@ -180,7 +181,7 @@ class Alphabet:
         if state in FINAL:
             yield from LATE
             return
-        if state in (S.ACCEPTED,):
+        if state in NOT_ADMITTED:
             yield from ((RunAdmitted(settings, "task"), Kind.DUE) for settings in self.settings)
         else:
             yield from self._ordinary(state, facts, _offers(facts.settings))
@@ -222,7 +223,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
     """
     if state in FINAL:
         return RunFacts(stop_reason=facts.stop_reason, budget=facts.budget)
-    if state in (S.ACCEPTED,):
+    if state in NOT_ADMITTED:
         return facts
     limits = facts.settings
     settled = all(call.phase is CallPhase.SETTLED for call in facts.tools)

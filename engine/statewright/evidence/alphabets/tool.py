@@ -42,6 +42,7 @@ RULES = (
     ApprovalRule(required=2, approvers=("ann", "bob", "carl", "dora"), requester="ann", review_required=True),
 )
 ACTORS = ("ann", "ANN", "bob", "carl", "dora", "eve")
+NOT_BEGUN, ASKING = (S.REQUESTED,), (S.AWAITING_APPROVAL,)
 FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED, S.OUTCOME_UNKNOWN)
 MESSAGE = "message"
 
@@ -91,11 +92,11 @@ def alphabet(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
 
 def _open(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
     skipped, cancelled = GIVEN_UP[REQUESTS[facts.effect]]
-    if state in (S.REQUESTED,):
+    if state in NOT_BEGUN:
         if facts.assessment is Assessment.PENDING:
             yield from ((event, Kind.MAYBE if event.assessment is Assessment.PENDING else Kind.DUE) for event in ASSESSED)
         yield from _maybe(*SAID_ASIDE, skipped)
-    elif state in (S.AWAITING_APPROVAL,):
+    elif state in ASKING:
         yield from ((event, Kind.PERSON) for event in (*SAID, *SAID_OF_OTHERS))
         yield from _maybe(NOBODY, skipped)
     else:

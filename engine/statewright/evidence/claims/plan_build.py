@@ -15,6 +15,7 @@ from statewright_states.vocabulary import CancelRequested, StopRequested
 Before = Place[PlanBuildFacts]
 Decided = Taken[PlanBuildFacts]
 S = PlanBuildState
+PLANNING = (S.PLANNING,)
 COUNTERS = ("steps", "model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd")
 
 
@@ -54,7 +55,7 @@ def _plans_again(before: Before, event: Event, taken: Decided) -> str | None:
 
 def _is_not_told(before: Before, event: Event, taken: Decided) -> str | None:
     """A halt ends a task that has not begun, or is told to the run that is going on."""
-    going_on = Phase.PLAN if before.state in (S.PLANNING,) else Phase.BUILD
+    going_on = Phase.PLAN if before.state in PLANNING else Phase.BUILD
     told = [command.phase for command in taken.commands if isinstance(command, StopChild | CancelChild)]
     if not before.facts.begun:
         return None if taken.to in PLAN_BUILD.final else "nothing has begun, and it goes on"

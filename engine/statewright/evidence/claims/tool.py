@@ -19,6 +19,7 @@ from statewright_states.tool.table import TOOL
 Before = Place[ToolFacts]
 Decided = Taken[ToolFacts]
 S = ToolState
+ASKING = (S.AWAITING_APPROVAL,)
 HARMLESS = (ToolEffect.READ, ToolEffect.IDEMPOTENT)
 TOO_MANY = 2
 
@@ -59,7 +60,7 @@ MONITOR: Monitor[ToolFacts] = Monitor(Seen(), _after)
 
 def waits(place: Before) -> bool:
     """Its turn has come, and a person has not decided."""
-    return place.state in (S.AWAITING_APPROVAL,) and place.facts.released and place.facts.approval is Approval.OPEN
+    return place.state in ASKING and place.facts.released and place.facts.approval is Approval.OPEN
 
 
 def _starts_unallowed(before: Before, event: Event, taken: Decided) -> str | None:
