@@ -48,19 +48,18 @@ class Exploration(Generic[S]):
 def explore(model: Model[S], properties: Sequence[Property[S]], *, max_states: int = MAX_STATES) -> Exploration[S]:
     """Explore the whole model.
 
-    A model with more than ``max_states`` states is given up: with what is broken by then, which is enough to know, else with
-    a ConfigurationError.
+    It ends early when each property is about single states or steps and is broken. A model with more than ``max_states``
+    states is given up: with what is broken by then, which is enough to know, else with a ConfigurationError.
     """
     search = _Search(model, properties, max_states)
     try:
-        search.run()
+        complete = search.run()
     except TooManyStates:
-        broken = tuple(_find(search, claimed) for claimed in properties if claimed.name in search.broken)
-        if not broken:
+        complete = False
+        if not search.broken:
             raise
-        return Exploration(model, search.states, search.graph, broken, complete=False)
-    findings = tuple(_find(search, claimed) for claimed in properties)
-    return Exploration(model, search.states, search.graph, findings)
+    findings = tuple(_find(search, claimed) for claimed in properties if complete or claimed.name in search.broken)
+    return Exploration(model, search.states, search.graph, findings, complete)
 
 
 class TooManyStates(ConfigurationError):
@@ -82,15 +81,21 @@ class _Search(Generic[S]):
         self._kind = {kind: KINDS.index(kind) for kind in KINDS}
         self._of_states = [claimed for claimed in properties if isinstance(claimed, Always)]
         self._of_steps = [claimed for claimed in properties if isinstance(claimed, EachStep)]
+        self._enough = len(properties) or NOWHERE
+        """How many broken properties leave nothing to find out."""
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Explore; gives whether there is nothing left to explore."""
         for state in self.model.initial():
             self._meet(state, NOWHERE, NOWHERE)
         number = 0
         while number < len(self.states):  # the list grows while it is walked: it is the queue as well
+            if len(self.broken) == self._enough:
+                return False
             self._leave(number, self.states[number])
             number += 1
         self.graph.first.append(self.graph.steps)
+        return True
 
     def _leave(self, number: int, state: S) -> None:
         graph = self.graph

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from statewright.evidence.alphabets.settings import plain
+from statewright.evidence.claims.plan_build import COUNTERS
 from statewright.evidence.proof import Proof
 from statewright.evidence.prove import Proofs, prove
 from statewright.evidence.targets import call_proof, of_proof, plan_build_proof, run_proof, tool_proof
@@ -22,6 +23,7 @@ from statewright_states.table import Table
 from statewright_states.tool import table as tools
 from statewright_states.vocabulary import StopRequested
 
+ONE_STEP = plain()
 MAX_STATES = 5_000
 """A fault may make a table endless."""
 Rows = Mapping[str, Mapping[str, Any]]
@@ -34,7 +36,7 @@ class Fault:
     rows: Rows = field(default_factory=dict[str, Mapping[str, Any]])
     without: tuple[str, ...] = ()
     fold: Callable[..., Any] | None = None
-    settings: RunSettings = plain()
+    settings: RunSettings = ONE_STEP
 
 
 def broken(table: Table[Any], fault: Fault) -> Table[Any]:
@@ -83,6 +85,11 @@ def silent(facts: Any, event: Any, commands: tuple[Command, ...]) -> Any:
 
 def forgetful(facts: Any, event: Any, commands: tuple[Command, ...]) -> Any:
     return replace(plans.PLAN_BUILD.fold(facts, event, commands), steps=0)
+
+
+def uncounted(facts: Any, event: Any, commands: tuple[Command, ...]) -> Any:
+    """Without what would grow for ever in a task that does not end."""
+    return replace(plans.PLAN_BUILD.fold(facts, event, commands), build=None, **dict.fromkeys(COUNTERS, 0))
 
 
 E = run_effects
@@ -136,6 +143,6 @@ FAULTS: Mapping[tuple[str, str], Fault] = {
     ("plan_build", "stop-begins-nothing"): Fault({"PLAN-06": {"to": plans.S.BUILDING, "do": (plans.start_build,)}}),
     ("plan_build", "stop-told"): Fault({"PLAN-22": {"do": ()}}),
     ("plan_build", "cancel-told"): Fault({"PLAN-25": {"do": ()}}),
-    ("plan_build", "stop-ends"): Fault({"PLAN-09": NEXT}),
+    ("plan_build", "stop-ends"): Fault({"PLAN-09": NEXT}, fold=uncounted),
 }
 """For each claim about a built-in table, a fault that breaks it. Claims about any table are broken on a table of a few rows."""

@@ -45,7 +45,7 @@ OUTSIDE = (StopRequested(), CancelRequested(), EngineFailed("defect"))
 def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kind]]:
     """Every event that may come: the admission first, then the end of the run that is going on."""
     if state in FINAL:
-        yield from ((event, Kind.MAYBE) for event in (*PLAN_ENDED, *BUILD_ENDED))
+        yield from ((event, Kind.MAYBE) for event in (PLAN_ENDED[0], BUILD_ENDED[0]))
     else:
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)

@@ -32,9 +32,9 @@ from statewright_states.vocabulary import ToolRequest
 S = ToolState
 BOUNDS = (
     "each declared effect of a tool; released at once or later; no rule, two approvals of anybody, two approvals of four named "
-    "persons other than the requester after a review; approvals, rejections and reviews by ann, ANN (the same person), bob, "
-    "carl, dora and eve (an outsider), about these arguments and about others; a stop, the end of the run, a deadline, "
-    "a resumption and late results at any time"
+    "persons other than the requester after a review; approvals by ann (the requester), ANN (the same person), bob, carl, dora "
+    "and eve (an outsider), rejections and reviews by three of them, about these arguments and about others; a stop, the end "
+    "of the run, a deadline, a resumption and late results at any time"
 )
 THESE, OTHERS = "arguments", "other arguments"
 RULES = (
@@ -61,12 +61,11 @@ REQUESTED = (
 REFUSALS = (Assessment.FAULTY, Assessment.DENIED)
 ASSESSED = tuple(ToolAssessed(found, THESE, MESSAGE if found in REFUSALS else None) for found in Assessment)
 """Pending too: an assessment that says nothing, which may only come a bounded number of times."""
-STATEMENTS = ((True, "approved", None), (False, "rejected", MESSAGE), (True, "reviewed", None))
-SAID = tuple(
-    ApprovalGiven(approve, actor, meaning, "", THESE, message=message, ends_run=ends_run)
-    for actor in ACTORS
-    for approve, meaning, message in STATEMENTS
-    for ends_run in ((False, True) if meaning == "rejected" and actor == "bob" else (False,))
+SAID = (
+    *(ApprovalGiven(True, actor, "approved", "", THESE) for actor in ACTORS),
+    *(ApprovalGiven(False, actor, "rejected", "", THESE, message=MESSAGE) for actor in ("ann", "bob", "eve")),
+    *(ApprovalGiven(True, actor, "reviewed", "", THESE) for actor in ("ANN", "bob", "eve")),
+    ApprovalGiven(False, "bob", "rejected", "", THESE, ends_run=True, message=MESSAGE),
 )
 SAID_ASIDE = tuple(said for said in SAID if said.actor == "bob" and not said.ends_run)
 """Where nobody is asked: statements are ignored there without a question, whoever makes them."""

@@ -34,8 +34,10 @@ ORDER = tuple(CallPhase)
 
 def waits(place: Before) -> bool:
     """Persons are asked about tool calls, or about nothing but a lost outcome."""
-    under_way = any(call.phase is CallPhase.LAUNCHED for call in place.facts.tools)
-    return place.state in ASKING_PERSONS or (place.state in ACTING and not under_way)
+    if place.state in ASKING_PERSONS:
+        return True
+    phases = {call.phase for call in place.facts.tools}
+    return place.state in ACTING and CallPhase.UNKNOWN in phases and CallPhase.LAUNCHED not in phases
 
 
 def worst_case(limits: RunSettings) -> int:
