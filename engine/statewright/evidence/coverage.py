@@ -10,12 +10,12 @@ question of each cell its answers, and an independence pair (``independence``). 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeVar
 
 from statewright.evidence.independence import Pair, independence_pair
 from statewright.evidence.observations import Observed, Sighting, Source, Value
+from statewright_states.frozen import dataclass
 from statewright_states.question import Question
 from statewright_states.requirements import stated_in
 from statewright_states.row import Cell

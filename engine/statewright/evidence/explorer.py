@@ -36,6 +36,8 @@ class Exploration(Generic[S]):
     states: Sequence[S]
     graph: Graph
     findings: tuple[Finding, ...]
+    complete: bool = True
+    """Whether it came to an end; if not, the findings are what was broken until then, and nothing else."""
 
     @property
     def holds(self) -> bool:
@@ -44,11 +46,24 @@ class Exploration(Generic[S]):
 
 
 def explore(model: Model[S], properties: Sequence[Property[S]], *, max_states: int = MAX_STATES) -> Exploration[S]:
-    """Explore the whole model. Raises ConfigurationError when it has more than ``max_states`` states."""
+    """Explore the whole model.
+
+    It ends early when each property is about single states or steps and is broken. A model with more than ``max_states``
+    states is given up: with what is broken by then, which is enough to know, else with a ConfigurationError.
+    """
     search = _Search(model, properties, max_states)
-    search.run()
-    findings = tuple(_find(search, claimed) for claimed in properties)
-    return Exploration(model, search.states, search.graph, findings)
+    try:
+        complete = search.run()
+    except TooManyStates:
+        complete = False
+        if not search.broken:
+            raise
+    findings = tuple(_find(search, claimed) for claimed in properties if complete or claimed.name in search.broken)
+    return Exploration(model, search.states, search.graph, findings, complete)
+
+
+class TooManyStates(ConfigurationError):
+    """A model has more states than were allowed."""
 
 
 class _Search(Generic[S]):
@@ -66,15 +81,21 @@ class _Search(Generic[S]):
         self._kind = {kind: KINDS.index(kind) for kind in KINDS}
         self._of_states = [claimed for claimed in properties if isinstance(claimed, Always)]
         self._of_steps = [claimed for claimed in properties if isinstance(claimed, EachStep)]
+        self._enough = len(properties) or NOWHERE
+        """How many broken properties leave nothing to find out."""
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Explore; gives whether there is nothing left to explore."""
         for state in self.model.initial():
             self._meet(state, NOWHERE, NOWHERE)
         number = 0
         while number < len(self.states):  # the list grows while it is walked: it is the queue as well
+            if len(self.broken) == self._enough:
+                return False
             self._leave(number, self.states[number])
             number += 1
         self.graph.first.append(self.graph.steps)
+        return True
 
     def _leave(self, number: int, state: S) -> None:
         graph = self.graph
@@ -94,7 +115,7 @@ class _Search(Generic[S]):
         if number < len(self.states):
             return number
         if number >= self.max_states:
-            raise ConfigurationError(
+            raise TooManyStates(
                 f"the model has more than {self.max_states} states",
                 where=f"the exploration of {self.model.name}",
                 cure="choose smaller bounds, or allow more states",

@@ -11,11 +11,11 @@ An ignore wins over the rows of its cell, so that a row depends on what the igno
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from itertools import combinations
 
 from statewright.evidence.observations import Sighting, Source, Value
+from statewright_states.frozen import dataclass
 from statewright_states.row import Cell
 
 Outcome = str | None

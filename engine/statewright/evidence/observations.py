@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from statewright_states.frozen import dataclass
 
 Value = bool | str
 """An answer as a journal holds it."""
