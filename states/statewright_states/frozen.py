@@ -36,7 +36,7 @@ else:
     def replace(instance: Any, /, **changes: Any) -> Any:
         """A copy with other values in these fields; raises TypeError for a name that is no field to be initialised."""
         cls = instance.__class__
-        if not hasattr(cls, "__setters__"):
+        if "__setters__" not in cls.__dict__:
             return dataclasses.replace(instance, **changes)
         setters = cls.__setters__ if cls.__setters__ is not None else _prepare(cls)
         copy = cls.__new__(cls)
@@ -55,8 +55,12 @@ def _declare(cls: type) -> Any:
     """The class with slots and everything shared; what is its own and costs time is made by ``_prepare``."""
     cls.__doc__ = cls.__doc__ or cls.__name__  # else the standard library spells out a signature
     standard: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)
+    known = [base.__dataclass_params__ for base in cls.__mro__ if "__setters__" in base.__dict__]
+    for params in known:
+        params.frozen = False  # to the standard library none of ours is frozen while it reads one that derives from it
     made = standard(cls)
-    made.__dataclass_params__.frozen = made.__dataclass_params__.eq = True
+    for params in (*known, made.__dataclass_params__):
+        params.frozen = params.eq = True
     made.__setters__ = made.__copy_into__ = made.__values__ = None
     for name, method in SHARED.items():
         if name not in cls.__dict__:

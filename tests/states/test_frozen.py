@@ -54,6 +54,18 @@ class Measured:
 
 LATE: Any = Late
 """Not checked by type: for calls that are wrong on purpose."""
+
+
+@frozen.dataclass(frozen=True, slots=True)
+class Later(Late):
+    at: int = 7
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StandardLater(Late):
+    at: int = 7
+
+
 VALUES = st.fixed_dictionaries(
     {"name": st.text(max_size=3)},
     optional={
@@ -142,3 +154,14 @@ def test_dataclasses_of_another_kind_are_replaced_as_the_standard_library_does_i
 def test_no_other_kind_is_declared_here() -> None:
     with pytest.raises(TypeError, match="frozen and slotted"):
         frozen.dataclass(frozen=False, slots=True)
+
+
+@pytest.mark.parametrize("derived", [Later, StandardLater])
+def test_a_class_may_derive_from_another_whichever_way_it_is_declared(derived: Any) -> None:
+    one = derived("a", at=8)
+    assert (one.name, one.at) == ("a", 8)
+    assert one == frozen.replace(derived("b", at=8), name="a") != Late("a")
+    assert repr(one).startswith(f"{derived.__name__}(name='a'")
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        one.at = 9
+    assert Late.__dataclass_params__.frozen  # type: ignore[attr-defined]
