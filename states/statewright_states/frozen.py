@@ -55,7 +55,7 @@ def _declare(cls: type) -> Any:
     """The class with slots and everything shared; what is its own and costs time is made by ``_prepare``."""
     cls.__doc__ = cls.__doc__ or cls.__name__  # else the standard library spells out a signature
     standard: Any = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)
-    known = [base.__dataclass_params__ for base in cls.__mro__ if "__setters__" in base.__dict__]
+    known: list[Any] = [vars(base)["__dataclass_params__"] for base in cls.__mro__ if "__setters__" in base.__dict__]
     for params in known:
         params.frozen = False  # to the standard library none of ours is frozen while it reads one that derives from it
     made = standard(cls)

@@ -19,17 +19,19 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
-import coverage_run
-import fault_table
 import mutation
 
 import both_ways
 import claims
+import coverage_run
+import fault_table
 import guide
 import second_opinion
 from folder import dead_links, verdict, write_folder
-from statewright.evidence import composition, promela, prove, versions
+from statewright.evidence import composition, promela, proofs_section, versions
 from statewright.evidence.section import Outcome, Section
+from statewright.evidence.targets import properties_of
+from traceability import evidence
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDED = ("tests/states", "tests/engine/loop", "tests/engine/demo", "tests/engine/cli", "tests/contract")
@@ -37,13 +39,13 @@ RECORDED = ("tests/states", "tests/engine/loop", "tests/engine/demo", "tests/eng
 
 MAKERS: dict[str, Callable[[Path], Section]] = {
     "composition": lambda journals: composition.section(),
-    "proofs": lambda journals: prove.section(),
+    "proofs": lambda journals: proofs_section.section(),
     "interpreters": lambda journals: second_opinion.section(),
     "spin": lambda journals: promela.section(),
     "coverage": coverage_run.section,
     "traceability": lambda journals: both_ways.section(coverage_run.observed(journals)),
     "faults": lambda journals: fault_table.section(),
-    "versions": lambda journals: versions.section(),
+    "versions": lambda journals: versions.section(evidence().tests, properties_of()),
     "diagrams": lambda journals: guide.diagrams(),
     "guide": lambda journals: guide.section(),
 }

@@ -1,7 +1,9 @@
 """Writes docs/traceability.md: each row of each table, the requirements it serves, and the tests whose run takes it.
 
-    python tests/house/traceability.py           write the document anew
-    python tests/house/traceability.py --check   write nothing; exit code 1 when it is stale
+And docs/traceability.csv, which says the same to programs: `statewright diff` names the tests that a change touches.
+
+    python tests/house/traceability.py           write both anew
+    python tests/house/traceability.py --check   write nothing; exit code 1 when one is stale
 
 Nothing is run for it. A test module that gives evidence is named in SOURCES and holds, as data,
 
@@ -13,7 +15,9 @@ and its tests prove what REACHES says: each fails unless its run takes those row
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +30,7 @@ from statewright_states.row import SAME, Ignore, Row
 from statewright_states.table import Table
 
 DOCUMENT = ROOT / "docs" / "traceability.md"
+LINES = ROOT / "docs" / "traceability.csv"
 CURE = "write it anew: make traceability"
 SOURCES = (
     "tests/engine/loop/test_loop_rows.py",
@@ -84,6 +89,18 @@ def document(found: Evidence, tables: Sequence[Table[Any]] = TABLES) -> str:
     return "\n".join(lines) + "\n"
 
 
+def lines_for_programs(found: Evidence, tables: Sequence[Table[Any]] = TABLES) -> str:
+    """The same as CSV: one line for each requirement of a row and each test that reaches it."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("requirement", "table", "row", "test"))
+    for table in tables:
+        for stated in stated_in(table):
+            tests = found.tests.get(stated.id, [""])
+            writer.writerows((requirement, table.name, stated.id, test) for requirement in stated.req for test in tests)
+    return text.getvalue()
+
+
 def _line(table: Table[Any], stated: Row | Ignore, found: Evidence) -> str:
     link = f"[{stated.id}](../diagrams/{table.name}.md#{stated.id})"
     reached = "<br>".join(f"`{test}`" for test in found.tests.get(stated.id, ()))
@@ -111,11 +128,12 @@ def faults(found: Evidence, tables: Sequence[Table[Any]] = TABLES) -> Iterator[s
 
 def main(arguments: Sequence[str]) -> int:
     found = evidence()
-    text, problems = document(found), list(faults(found))
-    if "--check" not in arguments:
-        DOCUMENT.write_text(text, encoding="utf-8")
-    elif not DOCUMENT.exists() or DOCUMENT.read_text(encoding="utf-8") != text:
-        problems.append(f"{DOCUMENT.relative_to(ROOT)} is not what the tables and tests give\n  cure:  {CURE}")
+    problems = list(faults(found))
+    for path, text in ((DOCUMENT, document(found)), (LINES, lines_for_programs(found))):
+        if "--check" not in arguments:
+            path.write_text(text, encoding="utf-8")
+        elif not path.exists() or path.read_text(encoding="utf-8") != text:
+            problems.append(f"{path.relative_to(ROOT)} is not what the tables and tests give\n  cure:  {CURE}")
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0

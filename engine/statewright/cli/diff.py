@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,14 +19,13 @@ from statewright.cli.output import answers, print_json, printable
 from statewright.evidence.difference import Difference, difference
 from statewright.evidence.difference_text import ADDED, CHANGED, REMOVED, whole_text
 from statewright.evidence.machines import Machine, of_table
+from statewright.evidence.targets import properties_of
 from statewright.evidence.touched import TestsOfRows, Touched, read_traceability, touched
 from statewright.journal.entry import TABLES
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass
 
 TRACEABILITY = Path("docs/traceability.csv")
-PROPERTIES: Mapping[str, Sequence[str]] | None = None
-"""What is proven of each machine, by its name; None where that is not known."""
 TONES = {ADDED: "green", REMOVED: "red", CHANGED: "yellow"}
 
 
@@ -115,7 +114,7 @@ def _tests(given: Path | None) -> TestsOfRows | None:
 
 def _compare(old: Machine, new: Machine, tests: TestsOfRows | None) -> Comparison:
     found = difference(old.form, new.form)
-    return Comparison(old, new, found, touched(found, old, new, tests, PROPERTIES))
+    return Comparison(old, new, found, touched(found, old, new, tests, properties_of()))
 
 
 def _print(console: Console, each: Comparison, *, first: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -16,7 +16,7 @@ from statewright.evidence.explorer import MAX_STATES
 from statewright.evidence.proof import Proof
 from statewright.evidence.proofs_text import json_of, summary_of, verdict, witness
 from statewright.evidence.prove import Proofs, no_such_property, prove
-from statewright.evidence.targets import TARGETS, Target, of_proof, of_table
+from statewright.evidence.targets import GROUPS, SCOPE_TARGETS, TARGETS, Target, of_proof, of_table
 from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
@@ -38,7 +38,8 @@ def prove_tables(
     Parameters
     ----------
     targets
-        run, call, tool, plan_build (default: all of them), or `module:NAME` of a `Proof` or a table of your own.
+        run, call, tool, plan_build: a table for itself; composition: a run with its calls and tool calls, scope by scope;
+        composition:SCOPE: one scope (default: all of them); or `module:NAME` of a `Proof` or a table of your own.
     properties
         Judge this property only; may be given several times.
     max_states
@@ -49,13 +50,13 @@ def prove_tables(
     if max_states < 1:
         raise ConfigurationError(f"{max_states} states are none", where=f"{WHERE} --max-states", cure="allow at least 1")
     with stdout_kept_for_the_answer():
-        made = [_target(name) for name in targets or TARGETS]
+        made = [_target(each) for name in targets or TARGETS for each in GROUPS.get(name, (name,))]
         _check_names(properties, made)
         all_proofs = [_prove(target, properties, max_states) for target in made if _is_asked(target, properties)]
     if json:
         print_json([json_of(proofs) for proofs in all_proofs])
     else:
-        _print(answers(), all_proofs)
+        _print(answers(), all_proofs, in_full=set(targets))
     return Exit.SUCCESS if all(proofs.holds for proofs in all_proofs) else Exit.VERIFICATION_FAILED
 
 
@@ -93,8 +94,13 @@ def _prove(target: Target, properties: Sequence[str], max_states: int) -> Proofs
     return prove(target, [name for name in target.claims if name in properties] if properties else None, max_states=max_states)
 
 
-def _print(console: Console, all_proofs: Sequence[Proofs]) -> None:
+def _print(console: Console, all_proofs: Sequence[Proofs], in_full: Collection[str]) -> None:
+    """One by one; scopes of which everything holds in a line each, unless they were asked for by name."""
     for proofs in all_proofs:
+        if proofs.target in SCOPE_TARGETS and proofs.target not in in_full and proofs.holds:
+            claims = f"  {len(proofs.findings)} held of {len(proofs.findings)}; {proofs.argument}, {proofs.seconds:.1f} s"
+            console.print(Text.assemble((proofs.target, "bold"), claims))
+            continue
         console.print(Text.assemble((proofs.target, "bold"), f" — {printable(proofs.model)}"))
         console.print(Text(f"  {proofs.argument}, {proofs.seconds:.1f} s", style="dim"))
         console.print(Text(f"  bounds: {printable(proofs.bounds)}", style="dim"))

@@ -64,7 +64,8 @@ def prove(target: Target, properties: Collection[str] | None = None, *, max_stat
             cure="questions, effects, fold and alphabet have to be pure and total, facts and events hashable",
         ) from error
     met = target.met(found) if target.met is not None and found.complete else None
-    judged = [met.every_row(), met.every_cell()] if met is not None else []
+    judged = list(target.whole(found)) if target.whole is not None and found.complete else []
+    judged += [met.every_row(), met.every_cell()] if met is not None else []
     return Proofs(
         target=target.name,
         model=target.model.name,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
+from functools import partial
 from typing import Any
 
 from statewright.evidence import table_claims
@@ -13,10 +14,12 @@ from statewright.evidence.claims import call as call_claims
 from statewright.evidence.claims import plan_build as plan_build_claims
 from statewright.evidence.claims import run as run_claims
 from statewright.evidence.claims import tool as tool_claims
+from statewright.evidence.composition import CLAIMS, SCOPES, CompositionModel, Scope
+from statewright.evidence.composition.bounds import WHOLE_CLAIMS, measure
 from statewright.evidence.explorer import Exploration
 from statewright.evidence.free_model import FreeModel
 from statewright.evidence.proof import Proof
-from statewright.evidence.properties import Model, Property
+from statewright.evidence.properties import Finding, Model, Property
 from statewright.evidence.table_claims import BUILT, EVERY_CELL, EVERY_ROW, free_claims, general_claims, met
 from statewright.evidence.table_model import F, Place, TableModel
 from statewright_states.call.facts import CallFacts
@@ -37,7 +40,8 @@ Met = Callable[[Exploration[Any]], table_claims.Met]
 class Target:
     """Something to prove. ``properties`` are judged while it is explored.
 
-    ``met``, for a table, finds what an exploration met of it, so that every row can be claimed to be met as well.
+    ``met``, for a table, finds what an exploration met of it, so that every row can be claimed to be met as well. ``whole``
+    judges the claims ``whole_claims``, which are about all ways at once, when the exploration is complete.
     """
 
     name: str
@@ -45,12 +49,14 @@ class Target:
     model: Model[Any]
     properties: Sequence[Property[Any]]
     met: Met | None = None
+    whole: Callable[[Exploration[Any]], Sequence[Finding]] | None = None
+    whole_claims: tuple[str, ...] = ()
 
     @property
     def claims(self) -> tuple[str, ...]:
         """The names of all that is claimed, in the order of reports."""
         of_all = (EVERY_ROW, EVERY_CELL) if self.met is not None else ()
-        return (*(claimed.name for claimed in self.properties), *of_all)
+        return (*(claimed.name for claimed in self.properties), *self.whole_claims, *of_all)
 
 
 def of_proof(proof: Proof[F]) -> Target:
@@ -104,10 +110,41 @@ def plan_build_proof() -> Proof[PlanBuildFacts]:
     return Proof(PLAN_BUILD, plan_build.alphabet, claims, bounds, abstraction=plan_build.abstraction)
 
 
-TARGETS: Mapping[str, Callable[[], Target]] = {
+def of_scope(scope: Scope) -> Target:
+    """A run with its calls and tool calls, within the bounds of one scope."""
+    model = CompositionModel(scope)
+    return Target(
+        name=f"{COMPOSITION}:{scope.name}",
+        bounds=scope.text,
+        model=model,
+        properties=CLAIMS,
+        whole=lambda found: measure(found, scope, model.requests, model.starts)[1],
+        whole_claims=WHOLE_CLAIMS,
+    )
+
+
+COMPOSITION = "composition"
+TABLE_TARGETS: Mapping[str, Callable[[], Target]] = {
     "run": lambda: of_proof(run_proof()),
     "call": lambda: of_proof(call_proof()),
     "tool": lambda: of_proof(tool_proof()),
     "plan_build": lambda: of_proof(plan_build_proof()),
 }
+"""The built-in tables, each for itself."""
+SCOPE_TARGETS: Mapping[str, Callable[[], Target]] = {
+    f"{COMPOSITION}:{scope.name}": partial(of_scope, scope) for scope in SCOPES
+}
+"""A run with its calls and tool calls, scope by scope."""
+TARGETS: Mapping[str, Callable[[], Target]] = {**TABLE_TARGETS, **SCOPE_TARGETS}
 """What is proven when nobody says what; made when asked for."""
+GROUPS: Mapping[str, tuple[str, ...]] = {COMPOSITION: tuple(SCOPE_TARGETS)}
+"""Names that stand for several targets."""
+
+
+def properties_of() -> dict[str, tuple[str, ...]]:
+    """What is claimed of each machine, by its name: of the table itself, and of it in a run."""
+    in_a_run = tuple(f"{COMPOSITION} {name}" for name in (*(claimed.name for claimed in CLAIMS), *WHOLE_CLAIMS))
+    claimed = {name: tuple(f"{name} {claim}" for claim in make().claims) for name, make in TABLE_TARGETS.items()}
+    return {
+        name: (*claims, *in_a_run) if name in (RUN.name, CALL.name, TOOL.name) else claims for name, claims in claimed.items()
+    }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sqlite3
 from pathlib import Path
@@ -76,9 +77,9 @@ def test_a_changed_table_is_shown_with_its_cases_and_what_it_touches(recorded: P
         "evaluation: no, kind: final: RUN-08 → success (finish(completed))  ⇒  RUN-08 → partial (finish(completed))",
         "  requirement R-REPLY-2: RUN-08",
         "  test test_final: RUN-08",
-        "  properties not known here",
     ):
         assert line in done.out
+    assert re.search(r"properties to prove again: .*\bcomposition run-ends\b", done.out)
     assert "\x1b" not in done.out
     assert recorded.run("diff", "run", "changed.py:SWAPPED", "--exit-code").code == 1
 
@@ -89,7 +90,8 @@ def test_the_difference_as_json(recorded: Place) -> None:
     assert found["changed"] == [{"id": "RUN-08", "changes": [{"what": "target", "before": "success", "after": "partial"}]}]
     assert found["decided"][0]["cases"] == {"evaluation": [False], "kind": ["final"]}
     assert found["touched"]["requirements"] == {"R-REPLY-2": ["RUN-08"]}
-    assert (found["touched"]["tests"], found["touched"]["properties"]) == (None, None)
+    assert found["touched"]["tests"] is None
+    assert "run stop-ends" in found["touched"]["properties"]
 
 
 def test_what_a_run_is_pinned_to_is_compared_machine_by_machine(recorded: Place) -> None:

@@ -14,7 +14,8 @@ from statewright.evidence.claims import run as run_claims
 from statewright.evidence.explorer import explore
 from statewright.evidence.prove import Proofs, prove
 from statewright.evidence.table_model import TableModel
-from statewright.evidence.targets import TARGETS, of_proof, run_proof
+from statewright.evidence.targets import TABLE_TARGETS as TARGETS
+from statewright.evidence.targets import of_proof, run_proof
 from statewright.journal.entry import TABLES
 from statewright_states.requirements import stated_in
 from statewright_states.run.facts import OnLimit

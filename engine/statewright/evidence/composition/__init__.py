@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from statewright.evidence.composition.claims import CLAIMS
 from statewright.evidence.composition.model import CompositionModel
-from statewright.evidence.composition.proof import Proof, prove_composition, prove_scope
+from statewright.evidence.composition.proof import ScopeProof, prove_composition, prove_scope
 from statewright.evidence.composition.report import section, shown
 from statewright.evidence.composition.scope import Scope
 from statewright.evidence.composition.scopes import SCOPES
@@ -19,8 +19,8 @@ __all__ = [
     "CLAIMS",
     "SCOPES",
     "CompositionModel",
-    "Proof",
     "Scope",
+    "ScopeProof",
     "Tables",
     "prove_composition",
     "prove_scope",

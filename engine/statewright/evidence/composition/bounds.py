@@ -141,6 +141,8 @@ def _circle(graph: Graph, entering: array[int]) -> Most:
 REQUESTS_BOUNDED = "requests-bounded"
 TOOLS_BOUNDED = "tool-calls-bounded"
 NOTHING_GOES_ROUND = "nothing-goes-round"
+WHOLE_CLAIMS = (NOTHING_GOES_ROUND, REQUESTS_BOUNDED, TOOLS_BOUNDED)
+"""The claims about all ways at once."""
 
 
 @dataclass(frozen=True, slots=True)

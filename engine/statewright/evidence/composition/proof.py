@@ -16,7 +16,7 @@ from statewright_states.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class ScopeProof:
     """What was found out about one scope. ``exploration`` holds the findings of all claims, those over whole ways included."""
 
     scope: Scope
@@ -40,18 +40,18 @@ def prove_scope(
     claims: Sequence[Property[State]] = CLAIMS,
     *,
     max_states: int = MAX_STATES,
-) -> Proof:
+) -> ScopeProof:
     """Explore one scope whole. Raises ConfigurationError when it has more than ``max_states`` states."""
     model = CompositionModel(scope, tables)
     explored = explore(model, claims, max_states=max_states)
     bounds, found = measure(explored, scope, model.requests, model.starts)
     whole = Exploration(explored.model, explored.states, explored.graph, (*explored.findings, *found))
-    return Proof(scope, whole, bounds, _depth(whole), model.tables, model.met)
+    return ScopeProof(scope, whole, bounds, _depth(whole), model.tables, model.met)
 
 
 def prove_composition(
     scopes: Iterable[Scope] = SCOPES, tables: Tables | None = None, *, max_states: int = MAX_STATES
-) -> tuple[Proof, ...]:
+) -> tuple[ScopeProof, ...]:
     """Explore every scope; ``tables`` may be changed ones, so that it can be seen what is found out about them."""
     return tuple(prove_scope(scope, tables, max_states=max_states) for scope in scopes)
 

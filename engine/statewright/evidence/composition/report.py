@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
-from statewright.evidence.composition.proof import Proof, prove_composition
+from statewright.evidence.composition.proof import ScopeProof, prove_composition
 from statewright.evidence.composition.scope import Scope
 from statewright.evidence.composition.scopes import SCOPES
 from statewright.evidence.composition.situation import Tables
@@ -57,9 +57,9 @@ def section(scopes: Sequence[Scope] = SCOPES, tables: Tables | None = None) -> S
     )
 
 
-def found(proofs: Iterable[Proof]) -> dict[str, list[tuple[Proof, Finding]]]:
+def found(proofs: Iterable[ScopeProof]) -> dict[str, list[tuple[ScopeProof, Finding]]]:
     """The findings by claim, in the order of the claims."""
-    by_claim: dict[str, list[tuple[Proof, Finding]]] = {}
+    by_claim: dict[str, list[tuple[ScopeProof, Finding]]] = {}
     for proof in proofs:
         for finding in proof.exploration.findings:
             by_claim.setdefault(finding.name, []).append((proof, finding))
@@ -73,7 +73,7 @@ def shown(violation: Violation) -> str:
     return "\n".join([*lines, f"   There: {violation.where}", f"   Wrong: {violation.what}"])
 
 
-def unmet(proofs: Sequence[Proof]) -> list[str]:
+def unmet(proofs: Sequence[ScopeProof]) -> list[str]:
     """The ids of the rows and ignores that no step of any scope takes."""
     met = frozenset[str]().union(*(proof.met for proof in proofs))
     every = [[*(row.id for row in table.rows), *(ignore.id for ignore in table.ignores)] for table in proofs[0].tables.every]
@@ -95,7 +95,7 @@ NOT_HERE = {
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
-def _page(proofs: Sequence[Proof], summary: str) -> str:
+def _page(proofs: Sequence[ScopeProof], summary: str) -> str:
     parts = ["# Run, calls and tool calls together", summary, ABOUT, "## Claims", _claims(proofs)]
     broken = [(proof, finding) for pairs in found(proofs).values() for proof, finding in pairs if not finding.holds]
     parts += ["## Witnesses", *_witnesses(broken)] if broken else []
@@ -109,7 +109,7 @@ def _table(heads: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return "\n".join(f"| {' | '.join(str(cell) for cell in line)} |" for line in lines)
 
 
-def _claims(proofs: Sequence[Proof]) -> str:
+def _claims(proofs: Sequence[ScopeProof]) -> str:
     rows: list[tuple[str, str, str]] = []
     for name, pairs in found(proofs).items():
         checked = sum(finding.checked for _, finding in pairs)
@@ -119,13 +119,13 @@ def _claims(proofs: Sequence[Proof]) -> str:
     return _table(("claim", "in words", "what was found"), rows)
 
 
-def _witnesses(broken: Iterable[tuple[Proof, Finding]]) -> Iterator[str]:
+def _witnesses(broken: Iterable[tuple[ScopeProof, Finding]]) -> Iterator[str]:
     for proof, finding in broken:
         if finding.violation is not None:
             yield f"`{finding.name}` in the scope {proof.scope.name}:\n\n```text\n{shown(finding.violation)}\n```"
 
 
-def _scopes(proofs: Sequence[Proof]) -> str:
+def _scopes(proofs: Sequence[ScopeProof]) -> str:
     heads = ("scope", "states", "steps", "farthest state", "deaths", "what was found")
     rows = [
         (
@@ -141,7 +141,7 @@ def _scopes(proofs: Sequence[Proof]) -> str:
     return _table(heads, rows)
 
 
-def _texts(proofs: Sequence[Proof]) -> list[str]:
+def _texts(proofs: Sequence[ScopeProof]) -> list[str]:
     return ["\n".join(f"* **{proof.scope.name}**: {proof.scope.text}" for proof in proofs)]
 
 
@@ -153,7 +153,7 @@ then one judgement for each attempt, or one closing call. Never more than the bu
 its process is sent again and not counted."""
 
 
-def _bounds(proofs: Sequence[Proof]) -> str:
+def _bounds(proofs: Sequence[ScopeProof]) -> str:
     heads = ("scope", "requests seen", "worst case", "tool calls begun", "allowed", "longest way")
     rows = [
         (
@@ -169,7 +169,7 @@ def _bounds(proofs: Sequence[Proof]) -> str:
     return _table(heads, rows)
 
 
-def _unmet(proofs: Sequence[Proof]) -> str:
+def _unmet(proofs: Sequence[ScopeProof]) -> str:
     left = unmet(proofs)
     if not left:
         return "None: every row and every ignore of the three tables is taken by some step."
@@ -181,7 +181,7 @@ def _unmet(proofs: Sequence[Proof]) -> str:
 # -- for machines ----------------------------------------------------------------------------------------------------
 
 
-def _data(proofs: Sequence[Proof]) -> str:
+def _data(proofs: Sequence[ScopeProof]) -> str:
     data = {
         "scopes": [_scope_data(proof) for proof in proofs],
         "claims": {name: pairs[0][1].text for name, pairs in found(proofs).items()},
@@ -190,7 +190,7 @@ def _data(proofs: Sequence[Proof]) -> str:
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 
 
-def _scope_data(proof: Proof) -> dict[str, Any]:
+def _scope_data(proof: ScopeProof) -> dict[str, Any]:
     bounds = proof.bounds
     return {
         "name": proof.scope.name,
