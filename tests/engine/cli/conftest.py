@@ -10,7 +10,6 @@ import pytest
 from command_line import TOOLS, Place
 from journal_collection import collect_files
 
-
 BY_CHANCE = {"test_cli_signals"}
 """Modules whose runs end at no fixed moment, so that their journals are another evidence each time."""
 
