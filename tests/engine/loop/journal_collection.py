@@ -7,8 +7,8 @@ run then writes one file there, with one line for each test:
     {"test": node id, "source": "run" or "walk", "steps": [[machine, from, event, id, answers], ...]}
 
 ``id`` is the row or the ignore, null for a refusal; ``answers`` map each question asked to its answer. Steps that are alike
-stand once. What a test does by chance (inside a Hypothesis test) or by the real clock and real signals differs from one test
-run to the next and is left out, so that the same tests give the same evidence.
+stand once. What a test does by chance (inside a Hypothesis test), or by signals at no fixed moment, differs from one test run
+to the next and is left out, so that the same tests give the same evidence.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ async def _collect_file(path: Path) -> None:
 
 def collect_step(machine: str, state: str, event: Event, decision: Taken[Any] | Ignored | Refused) -> None:
     """Hand over what a table decided outside a run."""
-    if _collection is None:
+    if _collection is None or currently_in_test_context():
         return
     identity: str | None
     match decision:
