@@ -52,6 +52,7 @@ def spendings(settings: RunSettings) -> tuple[Spent, ...]:
 
 
 def reply(finish: Finish, spent: Spent, calls: tuple[ToolRequest, ...] = (), **more: Any) -> ReplyReceived:
+    """A reply that ended so and used so much; ``more`` are fields of the event."""
     details: dict[str, Any] = {"has_text": False, "calls_digest": "", "message": "", "context_tokens": 0} | more
     return ReplyReceived(
         finish, calls=calls, attempts=spent.attempts, tokens=spent.tokens, cost_microusd=spent.cost_microusd, **details
