@@ -40,7 +40,11 @@ class Spent:
 
 
 def spendings(settings: RunSettings) -> tuple[Spent, ...]:
-    """Nothing that matters, and for each budget what leaves it with room for one more or for none."""
+    """Nothing that matters, and for each budget what leaves it with room for one more, or for none.
+
+    A budget is only compared with what is used up of it (requests also with one more), so that whatever leaves room for two
+    or more is the same to the table as nothing. Budgets that are used up at the same moment end a run as one does.
+    """
     spendings = [Spent()]
     if settings.max_model_calls is not None:
         spendings += [Spent(attempts=count) for count in range(1, settings.max_model_calls + 1)]
