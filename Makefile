@@ -11,9 +11,12 @@ PACKAGES := engine/statewright engine/statewright_launch states/statewright_stat
 # pyright comes whole in its wheel and is not to ask for newer versions of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
+# what changed in a table, in the words of whoever changed it: quotes in them are no business of the shell
+export SUMMARY
+
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types diagrams traceability coverage check bench clean
+.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage journals check bench clean
 
 help: ## list these targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,11 +46,20 @@ types: $(VENV)/development ## check types: mypy --strict and pyright
 	$(BIN)/mypy tests
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+version: $(VENV)/development ## put each changed table on record as a new version: make version SUMMARY="what changed"
+	@$(BIN)/python tests/house/table_versions.py --summary "$$SUMMARY"
+
+generated: diagrams traceability ## write everything anew that is made from the tables (versions excepted: those are acts)
+	$(BIN)/python -m statewright_states.requirements > docs/requirements.md
+
 diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 	$(BIN)/python -m statewright.drawing --out diagrams
 
 traceability: $(VENV)/development ## write docs/traceability.md anew from the tables and the tests' scenarios
 	$(BIN)/python tests/house/traceability.py
+
+evidence: $(VENV)/development ## write build/evidence, the folder for auditors: proofs, coverage, mutation, traceability ...
+	PYTHONPATH=tests/evidence:tests/house:tests/states:tests/engine/loop $(BIN)/python tests/evidence/make.py $(if $(ONLY),--only $(ONLY))
 
 coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 95 % of the rest (lines)
 	@$(BIN)/coverage erase
@@ -56,9 +68,14 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 	$(BIN)/coverage report --include 'states/*' --fail-under 100
 	$(BIN)/coverage report --omit 'states/*' --fail-under 95
 
+journals: $(VENV)/development ## run the tests and measure in their journals which rows, cells and answers they show
+	$(BIN)/python -m pytest -n auto --dist loadfile --journals=build/journals
+	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
+
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright.drawing --out diagrams --check
 	$(BIN)/python tests/house/traceability.py --check
+	$(BIN)/python tests/house/table_versions.py --check
 	@$(MAKE) --no-print-directory coverage
 
 bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmarks/bench_*.py)
@@ -66,6 +83,10 @@ bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmark
 
 clean: ## remove .venv and everything else that was made here
 	rm -rf $(VENV) build dist .coverage .coverage.* .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+
+# XState, which the evidence asks for a third opinion; without npm it goes on without one, and says so.
+build/xstate:
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $@.new 'xstate@5' && mv $@.new $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
@@ -75,7 +96,7 @@ $(BIN)/python:
 
 $(VENV)/runtime: pyproject.toml | $(BIN)/python
 	@echo "installing Statewright into $(VENV)"
-	@$(PIP) install --editable '.[diagrams]'
+	@$(PIP) install --editable .
 	@touch $@
 
 $(VENV)/development: $(VENV)/runtime

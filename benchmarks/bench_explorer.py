@@ -138,14 +138,14 @@ def counts_too_far(place: Place[Facts]) -> str | None:
 def main() -> int:
     """Prove the order; exit code 1 over a limit."""
     bounded = Always("counters-bounded", "no counter passes its limit", counts_too_far)
-    began_s = time.perf_counter()
+    began_s, began_cpu_s = time.perf_counter(), time.process_time()
     proofs = prove(of_proof(Proof(ORDER, alphabet, [bounded], abstraction=forget)))
-    seconds = time.perf_counter() - began_s
+    seconds, cpu_s = time.perf_counter() - began_s, time.process_time() - began_cpu_s
     mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     ok = proofs.holds and proofs.states >= 1_000_000 and seconds <= LIMIT_S and mebibytes <= LIMIT_MIB
     print(f"{len(proofs.findings)} claims about a declared table, every state explored\n")
-    header = ["states", "steps", "s", f"limit {LIMIT_S} s", "peak MiB", f"limit {LIMIT_MIB} MiB"]
-    figures = [f"{proofs.states:,}", f"{proofs.steps:,}", f"{seconds:.1f}", _verdict(seconds, LIMIT_S)]
+    header = ["states", "steps", "CPU s", "s", f"limit {LIMIT_S} s", "peak MiB", f"limit {LIMIT_MIB} MiB"]
+    figures = [f"{proofs.states:,}", f"{proofs.steps:,}", f"{cpu_s:.1f}", f"{seconds:.1f}", _verdict(seconds, LIMIT_S)]
     print_table(header, [[*figures, f"{mebibytes:.0f}", _verdict(mebibytes, LIMIT_MIB)]])
     print("every claim holds" if proofs.holds else "a claim is broken")
     return 0 if ok else 1

@@ -20,7 +20,7 @@ import json
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from pathlib import Path
 from typing import Any, cast
@@ -33,6 +33,7 @@ from statewright.tools import ToolRegistry, load_tools
 from statewright.tools.suggestion import closest, did_you_mean
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass
 
 Layer = Mapping[str, Any]
 """Keys that somebody set, as plain data: tables are mappings."""

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from statewright_states.approval import UNSIGNED, SignOff, Statement
 from statewright_states.effects import ToolEffect
+from statewright_states.frozen import dataclass
 
 MEANINGS = tuple(statement.value for statement in Statement)
 """What a decision may mean; recorded with it."""

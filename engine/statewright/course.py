@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -25,6 +24,7 @@ from statewright.state import AgentState, PendingApproval
 from statewright_states.call.events import AttemptReplied
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
+from statewright_states.frozen import dataclass
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import (

@@ -10,11 +10,12 @@ import json
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, cast
 
 from statewright.config import ENGLISH, PromptConfig
 from statewright.prompts import filled
+from statewright_states.frozen import dataclass
 from statewright_states.messages import Message
 
 OUTPUT_CHARS = 4_000

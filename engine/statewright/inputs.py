@@ -6,7 +6,7 @@ Replay and resume read these back from the journal, so that a run means the same
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
 
@@ -18,6 +18,7 @@ from statewright.tools import Tool
 from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect, needs_person
 from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass, replace
 from statewright_states.messages import Message, ToolCall, ToolSchema
 from statewright_states.run.facts import RunSettings
 from statewright_states.vocabulary import ToolRequest

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict
 from typing import Any
 
 from statewright.config import AgentConfig
@@ -13,6 +13,7 @@ from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
 from statewright.prompts import filled
 from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass, replace
 from statewright_states.messages import Message
 from statewright_states.plan_build.events import TaskAdmitted
 from statewright_states.plan_build.facts import Phase, PlanBuildSettings

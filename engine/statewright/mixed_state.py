@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from statewright.state import AgentState, PendingApproval, StepResult
+from statewright_states.frozen import dataclass
 from statewright_states.messages import Usage
 from statewright_states.vocabulary import Status, StopReason
 

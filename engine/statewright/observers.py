@@ -6,13 +6,14 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
 from typing import Any, cast
 
 from statewright.course import AnyCourse, Applied, Course
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
 from statewright.state import AgentState
 from statewright.tools import event_view
+from statewright_states.frozen import dataclass, replace
 from statewright_states.messages import StreamChunk
 from statewright_states.row import Event
 from statewright_states.run.events import ReplyReceived, SummaryFailed, SummaryReady

@@ -8,11 +8,11 @@ Its tool policy is a set of effects. It binds execution and not only what the mo
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from statewright.tools import ToolRegistry
 from statewright_states.effects import ConfirmMode, ToolEffect
+from statewright_states.frozen import dataclass
 from statewright_states.run.facts import OnLimit
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from statewright.conversation import Conversation
@@ -14,6 +13,7 @@ from statewright.prompts import notice
 from statewright.replies import same_call
 from statewright.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright_states.call.events import AttemptReplied
+from statewright_states.frozen import dataclass
 from statewright_states.messages import LLMResponse, Message, Usage
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict

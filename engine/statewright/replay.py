@@ -6,7 +6,6 @@ A replay must give every entry bit by bit, or show the first that differs, in wo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar, cast
 
 from statewright.course import AnyCourse, Course
@@ -28,6 +27,7 @@ from statewright.mixed_inputs import mixed_inputs_from
 from statewright.mixed_state import MixedState
 from statewright.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.ports import Journal, StoredEntry

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from enum import StrEnum
 from typing import Any
 
 from statewright_states.approval import UNSIGNED, SignOff
+from statewright_states.frozen import dataclass
 from statewright_states.messages import LLMResponse, Usage
 from statewright_states.run.facts import CutOff
 from statewright_states.vocabulary import Status, StopReason

@@ -17,7 +17,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import httpx
 
@@ -29,6 +29,7 @@ from statewright_states.errors import (
     ProviderError,
     RequestRejected,
 )
+from statewright_states.frozen import dataclass
 
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0

@@ -8,7 +8,6 @@ https://platform.openai.com/docs/guides/error-codes and what llama.cpp, vLLM and
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
@@ -25,6 +24,7 @@ from statewright_states.errors import (
     RequestRejected,
     ServerFailed,
 )
+from statewright_states.frozen import dataclass
 
 CODES: Mapping[str, type[ProviderError]] = {
     "context_length_exceeded": ContextOverflow,

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Any, cast
@@ -30,6 +29,7 @@ from statewright_providers.connection import Connection
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states import errors
 from statewright_states.errors import ConfigurationError, ProviderError
+from statewright_states.frozen import dataclass
 from statewright_states.messages import LLMResponse, ToolCall, Usage, encode_json
 
 Kinds = type | tuple[type, ...]

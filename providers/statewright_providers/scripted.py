@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 from statewright_states.errors import ConfigurationError, RequestRejected
+from statewright_states.frozen import dataclass
 from statewright_states.messages import LLMResponse, StreamChunk
 from statewright_states.ports import ModelRequest, ReplyObserver
 

@@ -10,7 +10,7 @@ and ``retry`` serve reconnection, which a reply of a model does not have, and ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from statewright_states.frozen import dataclass
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 

@@ -7,8 +7,9 @@ could sign twice. Taking two people for one costs another signature; taking one 
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass, replace
 from enum import StrEnum
+
+from statewright_states.frozen import dataclass, replace
 
 INVISIBLE = frozenset(("Cc", "Cf"))
 """Unicode categories of characters that show nothing: controls, and marks such as a zero-width space."""

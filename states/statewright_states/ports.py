@@ -6,9 +6,10 @@ Whoever writes a provider, a journal store or a clock implements one of these; n
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from statewright_states.frozen import dataclass
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolSchema
 
 # -- models ----------------------------------------------------------------------------------------------------------

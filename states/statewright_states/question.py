@@ -19,11 +19,11 @@ fires for each. A guard that could be any function would make the diagram a matt
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from statewright_states.errors import DeclarationError
+from statewright_states.frozen import dataclass
 
 Answer = bool | StrEnum
 """An answer: a bool, or a member of an Enum whose members are strings."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from statewright_states.call.table import CALL
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Ignore, Row
 from statewright_states.run.table import RUN

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import Field
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
+from statewright_states.frozen import dataclass
 from statewright_states.question import Answer, Condition, Question
 
 
-@dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened, addressed to one machine. Every event is a frozen subclass of this."""
+    """Something that happened, addressed to one machine. Every event is a frozen dataclass derived from this."""
+
+    __slots__ = ()
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
-@dataclass(frozen=True, slots=True)
 class Command:
-    """Something to be done. Every command is a frozen subclass of this; carrying it out is nobody's business here."""
+    """Something to be done. Every command is a frozen dataclass derived from this; carrying it out is not its business."""
+
+    __slots__ = ()
 
 
 Effect = Callable[[Any, Any], Command | tuple[Command, ...]]

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 from statewright_states.checks import check
+from statewright_states.frozen import dataclass
 from statewright_states.question import Answer
 from statewright_states.row import Cell, CellKey, Command, Declaration, Event, Ignore, Row
 

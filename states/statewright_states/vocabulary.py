@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from statewright_states.effects import ToolEffect
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event
 
 

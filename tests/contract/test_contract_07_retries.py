@@ -11,7 +11,7 @@ import pytest
 
 from contract_runs import KEY, WireOutcome, both, on_the_wire, run
 from loop_model_server import Answer, ModelServer, Reply, completion, cut, failure, response, streamed
-from loop_scenarios import asks, call, judges, says
+from loop_scenarios import Happening, asks, call, judges, says, stop
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ContextConfig, EvaluationConfig, EvaluationMode, RetryConfig
 from statewright.testing.virtual_time import run_virtual
@@ -279,6 +279,36 @@ def test_the_reply_says_which_model_gave_it(monkeypatch: pytest.MonkeyPatch) -> 
     reply = {"model": "second-2026", "choices": [{"index": 0, **completion("done")}]}
     outcome = spared([failure(401), response(reply)], monkeypatch, "openai:second")
     assert outcome.state.steps[0].response.model == "second-2026"
+
+
+BREAKS = streamed("The ans", then="close")
+NO_QUOTA = streamed("The ans", {"error": {"code": "insufficient_quota", "message": "no"}}, then="close")
+ONE_REQUEST = AgentConfig(budget=BudgetConfig(max_model_calls=1))
+
+
+@pytest.mark.parametrize(
+    "script, config, at, rows",
+    [
+        ([BREAKS] * 4, None, [], ("CALL-04", "CALL-06")),
+        ([BREAKS], ONE_REQUEST, [], ("CALL-40",)),
+        ([NO_QUOTA], None, [], ("CALL-08",)),
+        ([streamed("The ans", 9.0, then="close")], None, [(5.0, stop)], ("CALL-10",)),
+    ],
+    ids=["attempt after attempt", "no request is left", "no quota", "stopped meanwhile"],
+)
+def test_a_reply_that_breaks_off_is_a_failure_like_any_other(
+    script: list[Reply], config: AgentConfig | None, at: list[tuple[float, Happening]], rows: tuple[str, ...]
+) -> None:
+    outcome = run(script, config=config, at=at, stream=True)
+    assert "CALL-02" in outcome.rows
+    assert [row for row in rows if row not in outcome.rows] == []
+    assert outcome.status != "success"
+
+
+def test_another_model_takes_over_from_one_whose_replies_break_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    outcome = spared([BREAKS] * 2 + [BREAKS, says("done")], monkeypatch, "openai:second", stream=True, max_attempts=2)
+    assert (outcome.how, models_of(outcome)) == (DONE, ["stub", "stub", "second", "second"])
+    assert [row for row in outcome.rows.of("call-1") if row in ("CALL-04", "CALL-05")] == ["CALL-04", "CALL-05", "CALL-04"]
 
 
 # -- what was shown --------------------------------------------------------------------------------------------------

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 from random import Random
 from typing import Any
 
+from statewright.evidence.composition.outside import Pending, What
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import Fault
 from statewright_states.row import Event
 from statewright_states.run.events import (
-    CallFailed,
-    CallTimedOut,
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
@@ -27,49 +25,15 @@ from statewright_states.run.events import (
     SummaryReady,
     VerdictReached,
 )
-from statewright_states.run.facts import CallFault, CutOff, Finish
+from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import Purpose, ToolRequest
-
-RUN_NAME = "run"
-
-
-class What(StrEnum):
-    """What is going on outside."""
-
-    LANE = "lane"
-    CONTEXT = "context"
-    REQUEST = "request"
-    REPLY = "reply"
-    BACKOFF = "backoff"
-    ASSESSMENT = "assessment"
-    TOOL = "tool"
-    PERSON = "person"
-    OUTCOME = "outcome"
-    RUN_TIMER = "run timer"
-    STEP_TIMER = "step timer"
-
 
 TIMERS = (What.RUN_TIMER, What.STEP_TIMER)
 ASKED = (What.PERSON, What.OUTCOME)
 ACTORS = ("ann", "Ann ", "bob", "carl", "dora", "eve")
 FAULTS = (Fault.TRANSIENT, Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED)
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """Something outside that will answer one machine.
-
-    ``number`` is the send or the attempt it belongs to, ``subject`` the tool call it is about, ``arguments`` what a
-    person was shown.
-    """
-
-    what: What
-    machine: str = RUN_NAME
-    number: int = 0
-    subject: str = ""
-    arguments: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +46,8 @@ class Outcomes:
     def of(self, pending: Pending) -> Event:
         """The event that something outside ends with."""
         match pending.what:
+            case What.ADMISSION:
+                raise AssertionError("a world begins with a run that is admitted")
             case What.LANE:
                 return LaneGranted()
             case What.CONTEXT:
@@ -107,31 +73,19 @@ class Outcomes:
             case What.STEP_TIMER:
                 return StepDeadline()
 
-    def of_call(self, report: ReportCall) -> Event:
-        """What the run is told of a model call that has ended."""
-        replied = report.outcome is CallOutcome.REPLIED
-        match report.purpose:
-            case Purpose.SUMMARY if replied:
-                return SummaryReady("summary", 1, self.size(), **_used(report), dropped=self.dropped())
-            case Purpose.SUMMARY:
-                return SummaryFailed("no summary", 2, self.size(), **_used(report), dropped=self.dropped())
-            case Purpose.EVALUATION:
-                good = replied and self._in(3)
-                return VerdictReached(
-                    reached=replied, completed=good, confidence=1.0, issues=(), suggestion="", **_used(report)
-                )
-            case _ if replied:
-                return self._reply(report)
-            case _ if report.outcome is CallOutcome.TIMED_OUT:
-                return CallTimedOut(report.attempts)
-            case _:
-                faults = {
-                    CallOutcome.OVERFLOW: CallFault.OVERFLOW,
-                    CallOutcome.STOPPED: CallFault.STOPPED,
-                    CallOutcome.BLOCKED: CallFault.BLOCKED,
-                    CallOutcome.BUDGET: CallFault.BUDGET,
-                }
-                return CallFailed(faults.get(report.outcome, CallFault.OTHER), "no reply", report.attempts)
+    def reply(self, report: ReportCall) -> ReplyReceived:
+        """What a reply says."""
+        return self._reply(report)
+
+    def verdict(self, report: ReportCall) -> VerdictReached:
+        """What the judge says."""
+        return VerdictReached(reached=True, completed=self._in(3), confidence=1.0, issues=(), suggestion="", **_used(report))
+
+    def summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
+        """What came of a call for a summary."""
+        if report.outcome is CallOutcome.REPLIED:
+            return SummaryReady("summary", 1, self.size(), **_used(report), dropped=self.dropped())
+        return SummaryFailed("no summary", 2, self.size(), **_used(report), dropped=self.dropped())
 
     def size(self) -> int:
         """An estimate of the transcript in tokens: sometimes over the window."""

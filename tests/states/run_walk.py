@@ -90,16 +90,13 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
         )
         return [*from_outside, *late, MessageUnreadable("it is not JSON", "raw")]
     if state is S.ACCEPTED:
-        return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside]
+        return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside, *_from_elsewhere()]
+    return [*_ordinary(state, facts, chance), *from_outside, *_from_elsewhere(), Resumed(2)]
+
+
+def _from_elsewhere() -> Sequence[Event]:
     nobody_asked = OutcomeStated("another tool", True, "somebody", "")
-    return [
-        *_ordinary(state, facts, chance),
-        *from_outside,
-        EstimatorFailed("no number"),
-        Resumed(2),
-        nobody_asked,
-        MessageUnreadable("it is not JSON", "raw"),
-    ]
+    return [EstimatorFailed("no number"), nobody_asked, MessageUnreadable("it is not JSON", "raw")]
 
 
 def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:
@@ -245,6 +242,8 @@ def _nobody_waits_for_nothing(taken: Taken[RunFacts]) -> None:
     phases = {call.phase for call in taken.facts.tools}
     if taken.to is S.ACTING:
         assert phases & {CallPhase.LAUNCHED, CallPhase.UNKNOWN}, f"after {taken.row.id} nothing is under way"
+    if CallPhase.UNKNOWN in phases:
+        assert taken.to is S.ACTING or taken.to in RUN.final, f"after {taken.row.id} an outcome is lost, and nobody acts"
     if taken.to is S.AWAITING_APPROVAL:
         assert CallPhase.ASKED in phases, f"after {taken.row.id} nobody is asked"
     if taken.to not in RUN.final:

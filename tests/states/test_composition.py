@@ -7,7 +7,8 @@ from random import Random
 
 import pytest
 
-from outcomes import ASKED, TIMERS, What
+from outcomes import ASKED, TIMERS
+from statewright.evidence.composition.outside import What
 from statewright_states.approval import ApprovalRule
 from statewright_states.run.events import OutcomeStated
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings, RunState

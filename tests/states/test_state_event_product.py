@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from enum import StrEnum
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from journal_collection import collect_step
 from state_strategies import values_of
 from statewright_states.call.table import CALL
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -26,6 +28,7 @@ NAMES = [f"{table.name}-{event.__name__}" for table, event in PAIRS]
 @pytest.mark.parametrize("table, kind", PAIRS, ids=NAMES)
 def test_each_state_decides_each_event_in_exactly_one_way(table: Table[Any], kind: type[Event]) -> None:
     facts_of: st.SearchStrategy[Any] = values_of(table.new_facts)
+    refused: dict[StrEnum, tuple[Event, Refused]] = {}
 
     @settings(max_examples=30, deadline=None)
     @given(facts_of, values_of(kind))
@@ -51,9 +54,14 @@ def test_each_state_decides_each_event_in_exactly_one_way(table: Table[Any], kin
                     assert not late
                     assert not firing
                     assert not cell.rows, "a cell with rows leaves no case open"
+                    if not cell.ids:
+                        refused[state] = event, decision
         assert repr(facts) == before, "a decision changed the facts it was given"
 
     check()
+    assert refused.keys() == {state for state in table.states if (state, kind) not in table.cells}
+    for state, (event, decision) in refused.items():
+        collect_step(table.name, state, event, decision)
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -86,6 +86,8 @@ def holds(path: Sequence[Witness[ToolFacts]]) -> None:
     commands = [command for earlier in path for command in _commands(earlier)]
     assert sum(isinstance(command, ReportSettled | ReportOutcomeUnknown) for command in commands) <= 1
     assert taken.to not in TOOL.final or facts.message is not None, f"{taken.row.id} leaves the call without its message"
+    needs_person = taken.to is S.REQUESTED and facts.assessment is Assessment.PERSON
+    assert not needs_person, f"{taken.row.id} leaves a call that needs a person where nobody is asked"
     if any(isinstance(command, StartTool) for command in taken.commands):
         _it_may_start(facts, taken)
 

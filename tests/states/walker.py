@@ -14,6 +14,7 @@ from enum import StrEnum
 from random import Random
 from typing import Any, Generic, TypeVar
 
+from journal_collection import collect_step
 from statewright_states.requirements import stated_in
 from statewright_states.row import Event
 from statewright_states.table import Ignored, Refused, Table, Taken
@@ -94,6 +95,7 @@ class Walker(Generic[F]):
     def _decide(self, state: StrEnum, facts: F, event: Event) -> Witness[F]:
         decision = self.table.decide(state, facts, event)
         assert not isinstance(decision, Refused), f"{decision.why}: {event} with {facts}"
+        collect_step(self.table.name, state, event, decision)
         return Witness(state, facts, event, decision)
 
     def cover(self, walks: int = 3_000) -> dict[str, Witness[F]]:

@@ -1,88 +1,36 @@
 """A run with its model calls and tool calls, and around them a world in which anything may happen at any moment.
 
-The three machines meet here as they do in the engine: a command of one becomes an event of another. What the engine
-would do outside (send a request, run a tool, ask a person) becomes a ``Pending`` entry, and the test decides what
-comes of it, when, and whether the process dies before. Whatever one event leads to inside is carried out before the
-next thing happens, as one batch of the journal would be.
+The three machines meet here by the wiring that the exhaustive model has: a command of one becomes an event of another.
+What the engine would do outside (send a request, run a tool, ask a person) becomes a ``Pending`` entry, and the test
+decides what comes of it, when, and whether the process dies before. Whatever one event leads to inside is carried out
+before the next thing happens, as one batch of the journal would be. Chance comes to longer lives and larger numbers than
+the model, which comes to everything within its bounds.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from dataclasses import replace
 from enum import StrEnum
 from random import Random
 from typing import Any
 
-from outcomes import ASKED, RUN_NAME, TIMERS, Outcomes, Pending, What
-from statewright_states.call.commands import AbortRequest, BackOff, ReportCall, SendRequest, WatchStepDeadline
-from statewright_states.call.events import CallRequested, ReplyBegan
+from outcomes import ASKED, TIMERS, Outcomes
+from statewright.evidence.composition.outside import CALL as CALL_NAME
+from statewright.evidence.composition.outside import RUN, Pending, What
+from statewright.evidence.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
+from statewright_states.call.commands import ReportCall, SendRequest
+from statewright_states.call.events import ReplyBegan
 from statewright_states.call.table import CALL
 from statewright_states.row import Command, Event
-from statewright_states.run.commands import (
-    AnswerRepeated,
-    AskAgain,
-    AskOutcome,
-    AskToClose,
-    BuildContext,
-    CallModel,
-    CancelCall,
-    CancelTool,
-    ContinueText,
-    DropOldExchanges,
-    FinishRun,
-    JoinLane,
-    Nudge,
-    NudgeToContinue,
-    PlanCompaction,
-    ReleaseTool,
-    ReplaceOldExchanges,
-    RequestTool,
-    SettleUnknown,
-    SkipTool,
-    StopCall,
-    StopTool,
-    WatchRunDeadline,
-    WithdrawOutcomeQuestion,
-)
-from statewright_states.run.events import CallDecided, EngineFailed, RunAdmitted, ToolOutcomeUnknown, ToolSettled
+from statewright_states.run.commands import CallModel
+from statewright_states.run.events import CompactionPlanned, EngineFailed, RunAdmitted, SummaryFailed, SummaryReady
 from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
-from statewright_states.run.table import RUN
+from statewright_states.run.table import RUN as RUN_TABLE
 from statewright_states.table import Ignored, Refused, Table, Taken
-from statewright_states.tool.commands import (
-    AbandonTool,
-    AskPerson,
-    AssessTool,
-    ReportDecided,
-    ReportOutcomeUnknown,
-    ReportSettled,
-    StartTool,
-    WithdrawQuestion,
-)
-from statewright_states.tool.events import (
-    ToolCancelled,
-    ToolReleased,
-    ToolRepeated,
-    ToolRequested,
-    ToolResumed,
-    ToolSkipped,
-    ToolStopped,
-)
+from statewright_states.tool.events import ToolResumed
 from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
-
-ABOUT_THE_TRANSCRIPT = (
-    ContinueText,
-    AskAgain,
-    Nudge,
-    NudgeToContinue,
-    AskToClose,
-    ReplaceOldExchanges,
-    DropOldExchanges,
-    FinishRun,
-)
-"""Commands that change messages or records alone; nothing comes back from them."""
 
 
 class Machine:
@@ -115,7 +63,7 @@ class World:
         self.chance = chance
         self.max_attempts = max_attempts
         self.fallbacks = fallbacks
-        self.run = Machine(RUN_NAME, RUN)
+        self.run = Machine(RUN, RUN_TABLE)
         self.calls: dict[str, Machine] = {}
         self.tools: dict[str, Machine] = {}
         self.outcomes = Outcomes(chance)
@@ -164,108 +112,42 @@ class World:
             self._carry_out(command)
 
     def _carry_out(self, command: Command) -> None:
-        match command:
-            case JoinLane():
-                self.pending.append(Pending(What.LANE))
-            case BuildContext():
-                self.pending.append(Pending(What.CONTEXT, number=command.attempt))
-            case WatchRunDeadline():
-                self.pending.append(Pending(What.RUN_TIMER))
-            case CallModel() | StopCall() | CancelCall():
-                self._about_a_call(command)
-            case RequestTool() | ReleaseTool() | AnswerRepeated() | SkipTool() | StopTool() | CancelTool():
-                self._about_a_tool(command)
-            case AskOutcome():
-                self.pending.append(Pending(What.OUTCOME, subject=command.tool))
-            case WithdrawOutcomeQuestion():
-                pass  # a person may have answered already: late
-            case PlanCompaction():
-                self._later(self.run, self.outcomes.plan())
-            case SettleUnknown():
-                self._later(self.run, ToolSettled(command.tool, self.outcomes.size()))
-            case _ if isinstance(command, ABOUT_THE_TRANSCRIPT):
-                pass
-            case _:
-                self._from_a_call(command)
+        kind = type(command)
+        if isinstance(command, CallModel):
+            assert command.call not in self.calls, f"{command.call} was asked twice"
+        if isinstance(command, SendRequest):
+            self.requests += command.new_attempt
+        if kind in INSIDE:
+            inside = INSIDE[kind](command, self)
+            self._inside.append((self._machine(inside.machine, inside.instance), self.chance.choice(inside.events)))
+        elif kind in OUTSIDE:
+            self.pending.append(OUTSIDE[kind](command))
+        else:  # what is given up may still come, late: a thread cannot be killed, and a person may have answered already
+            assert kind in GIVEN_UP or kind in SAID, f"nobody carries out {command}"
 
-    def _later(self, machine: Machine, event: Event) -> None:
-        self._inside.append((machine, event))
+    def _machine(self, table: str, name: str) -> Machine:
+        if table == RUN:
+            return self.run
+        if table == CALL_NAME:
+            return self.calls.setdefault(name, Machine(name, CALL))
+        return self.tools.setdefault(name, Machine(name, TOOL))
 
-    def _about_a_call(self, command: CallModel | StopCall | CancelCall) -> None:
-        match command:
-            case CallModel():
-                assert command.call not in self.calls, f"{command.call} was asked twice"
-                call = self.calls[command.call] = Machine(command.call, CALL)
-                purpose, step, together = command.purpose, command.step, self.max_attempts * (1 + self.fallbacks)
-                budget = self.facts.settings.max_model_calls
-                left = together if budget is None else budget - self.facts.model_calls
-                asked = CallRequested(
-                    call.name,
-                    purpose,
-                    step,
-                    self.max_attempts,
-                    max_requests=min(together, left),
-                    fallbacks=self.fallbacks,
-                    transcript="",
-                    messages=0,
-                )
-                self._later(call, asked)
-            case StopCall():
-                self._later(self.calls[command.call], StopRequested())
-            case CancelCall():
-                self._later(self.calls[command.call], CancelRequested())
+    # -- what the wiring asks for: one of all that may be, by chance ---------------------------------------------------
 
-    def _about_a_tool(self, command: RequestTool | ReleaseTool | AnswerRepeated | SkipTool | StopTool | CancelTool) -> None:
-        name = command.tool if isinstance(command, ReleaseTool) else command.request.tool
-        tool = self.tools.setdefault(name, Machine(name, TOOL))
-        match command:
-            case RequestTool():
-                self._later(tool, ToolRequested(command.request, command.released, self.facts.settings.approval))
-            case ReleaseTool():
-                self._later(tool, ToolReleased())
-            case AnswerRepeated():
-                self._later(tool, ToolRepeated(earlier="earlier", message="repeated", request=command.request))
-            case SkipTool():
-                self._later(tool, ToolSkipped(command.reason, message="skipped", request=command.request))
-            case StopTool():
-                self._later(tool, ToolStopped(message="stopped"))
-            case CancelTool():
-                self._later(tool, ToolCancelled(message="cancelled", request=command.request))
+    def sizes(self) -> tuple[int, ...]:
+        return (self.outcomes.size(),)
 
-    def _from_a_call(self, command: Command) -> None:
-        match command:
-            case SendRequest():
-                self.requests += command.new_attempt
-                self.pending.append(Pending(What.REQUEST, command.call, command.send))
-            case BackOff():
-                self.pending.append(Pending(What.BACKOFF, command.call, command.send))
-            case WatchStepDeadline():
-                self.pending.append(Pending(What.STEP_TIMER, command.call))
-            case AbortRequest():
-                pass  # what is on the wire may still answer: late
-            case ReportCall():
-                self._later(self.run, self.outcomes.of_call(command))
-            case _:
-                self._from_a_tool(command)
+    def replies(self, report: ReportCall) -> tuple[Event, ...]:
+        return (self.outcomes.reply(report),)
 
-    def _from_a_tool(self, command: Command) -> None:
-        match command:
-            case AssessTool():
-                self.pending.append(Pending(What.ASSESSMENT, command.tool))
-            case AskPerson():
-                self.pending.append(Pending(What.PERSON, command.tool, arguments=command.arguments))
-            case StartTool():
-                self.pending.append(Pending(What.TOOL, command.tool, command.start))
-            case AbandonTool() | WithdrawQuestion():
-                pass  # a thread cannot be killed, and a person may have answered already: what comes of it is late
-            case ReportDecided():
-                self._later(self.run, CallDecided(command.tool, command.ends_run))
-            case ReportSettled():
-                self._later(self.run, ToolSettled(command.tool, self.outcomes.size()))
-            case ReportOutcomeUnknown():
-                self._later(self.run, ToolOutcomeUnknown(command.tool, self.outcomes.size()))
-            case _:
-                raise AssertionError(f"nobody carries out {command}")
+    def verdicts(self, report: ReportCall) -> tuple[Event, ...]:
+        return (self.outcomes.verdict(report),)
+
+    def summaries(self, report: ReportCall) -> tuple[SummaryReady | SummaryFailed, ...]:
+        return (self.outcomes.summary(report),)
+
+    def plans(self) -> tuple[CompactionPlanned, ...]:
+        return (self.outcomes.plan(),)
 
     # -- what happens outside ----------------------------------------------------------------------------------------
 
@@ -273,10 +155,10 @@ class World:
         """Something that was going on outside comes to its end; ``again`` leaves it there to come once more."""
         if not again:
             self.pending.remove(pending)
-        machine = {RUN_NAME: self.run, **self.calls, **self.tools}[pending.machine]
+        machine = {RUN: self.run, **self.calls, **self.tools}[pending.machine]
         event = self.outcomes.of(pending)
         if isinstance(event, ReplyBegan):
-            self.pending.append(replace(pending, what=What.REPLY))
+            self.pending.append(pending._replace(what=What.REPLY))
         self.trace.append(f"- {event}")
         self.tell(machine, event)
         if pending.what in ASKED and pending not in self.pending and self._still_open(pending):

@@ -16,8 +16,10 @@ from statewright import assemble
 from statewright.cli.check import replay_run, verify_runs
 from statewright.cli.decide import approve, reject
 from statewright.cli.diagram import diagram
+from statewright.cli.diff import diff
 from statewright.cli.doctor import doctor
 from statewright.cli.exits import Exit, exit_for
+from statewright.cli.impact import impact
 from statewright.cli.output import printable
 from statewright.cli.prove import prove_tables
 from statewright.cli.run import FROM_STDIN, resume, run
@@ -53,6 +55,8 @@ COMMANDS: Mapping[str, Callable[..., Exit]] = {
     "verify": verify_runs,
     "diagram": diagram,
     "prove": prove_tables,
+    "diff": diff,
+    "impact": impact,
     "doctor": doctor,
 }
 """In the order in which somebody meets them."""

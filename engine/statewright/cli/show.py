@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -25,6 +24,7 @@ from statewright.journal.entry import decode, decode_delivery
 from statewright.mixed_state import MixedState
 from statewright.observers import RunEvent
 from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass
 from statewright_states.ports import Journal
 
 Shape = Mapping[str, Any]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 
 from statewright.agents import Agent
@@ -13,6 +12,7 @@ from statewright.inputs import RunInputs
 from statewright.tools import ToolRegistry
 from statewright.workspace import RepoIndex, workspace_prompt
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass, replace
 from statewright_states.plan_build.facts import Phase
 from statewright_states.ports import Provider
 

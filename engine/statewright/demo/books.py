@@ -11,11 +11,12 @@ import json
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+
+from statewright_states.frozen import dataclass
 
 SHIPPED = Path(__file__).parent / "data"
 LEDGER, STATEMENT, RULES, REPORT = "ledger.csv", "bank_statement.csv", "posting_rules.json", "report.md"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import shutil
 import sys
-from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from statewright.cli.outcome import summary
 from statewright.cli.output import printable
 from statewright.cli.timeline import Timeline, counted, live_event
 from statewright.journal.verify import Verification
+from statewright_states.frozen import replace
 from statewright_states.run.table import RUN
 
 INTRODUCTION = """\

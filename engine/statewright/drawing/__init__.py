@@ -1,8 +1,23 @@
-"""Drawings of the declared machines: Mermaid, DOT, SVG and Markdown, all from the tables, the same bytes each time."""
+"""Drawings of the declared machines, for people and for other tools, all from the tables, the same bytes each time."""
 
 from __future__ import annotations
 
 from statewright.drawing.files import drawings, stale_drawings, write_drawings
-from statewright.drawing.formats import FORMATS, dot, drawing, markdown, mermaid, svg
+from statewright.drawing.formats import FORMATS, dot, drawing, markdown, mermaid, scxml, svg, xstate
+from statewright.drawing.maps import MAP, map_drawing
 
-__all__ = ["FORMATS", "dot", "drawing", "drawings", "markdown", "mermaid", "stale_drawings", "svg", "write_drawings"]
+__all__ = [
+    "FORMATS",
+    "MAP",
+    "dot",
+    "drawing",
+    "drawings",
+    "map_drawing",
+    "markdown",
+    "mermaid",
+    "scxml",
+    "stale_drawings",
+    "svg",
+    "write_drawings",
+    "xstate",
+]

@@ -1,14 +1,14 @@
-"""DOT: the picture as Graphviz lays it out. Cards are records, sections their fields, and edges start at sections."""
+"""DOT: the picture for Graphviz to lay out. Cards are records, sections their fields, and edges start at sections."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 from textwrap import wrap
 
 from statewright.drawing.picture import Card, Course, Edge, Line, Picture, Section
 from statewright.drawing.style import pen
+from statewright_states.frozen import dataclass
 
 FONT_SIZE = 11
 """In points, of everything but titles. Lines of a record stand 1.2 font sizes apart."""

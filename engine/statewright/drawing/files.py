@@ -6,13 +6,15 @@ from pathlib import Path
 
 from statewright.drawing.formats import SUFFIXES, drawing
 from statewright.drawing.machines import MACHINES
+from statewright.drawing.maps import MAP, MAP_FORMATS, map_drawing
 from statewright_states.errors import ConfigurationError
 
 
 def drawings() -> dict[str, str]:
-    """Every drawing by its file name (``run.svg``). Raises ConfigurationError when Graphviz is not installed."""
+    """Every drawing by its file name (``run.svg``), with the map of the machines (``map.svg``)."""
     tables = [machine.table for machine in MACHINES]
-    return {f"{table.name}.{suffix}": drawing(table, name) for table in tables for name, suffix in SUFFIXES.items()}
+    drawn = {f"{table.name}.{suffix}": drawing(table, name) for table in tables for name, suffix in SUFFIXES.items()}
+    return drawn | {f"{MAP}.{SUFFIXES[name]}": map_drawing(name) for name in MAP_FORMATS}
 
 
 def write_drawings(folder: Path) -> tuple[str, ...]:

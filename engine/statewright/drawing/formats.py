@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from statewright.drawing.compose import picture
 from statewright.drawing.dot_text import dot_document
-from statewright.drawing.layout import layout
 from statewright.drawing.machines import theory_of
 from statewright.drawing.markdown_text import markdown_document
 from statewright.drawing.mermaid_text import mermaid_document
-from statewright.drawing.picture import picture
+from statewright.drawing.scxml_text import scxml_document
 from statewright.drawing.svg_text import svg_document
+from statewright.drawing.xstate_text import xstate_document
 from statewright_states.errors import ConfigurationError
 from statewright_states.table import Table
 
@@ -27,9 +28,8 @@ def dot(table: Table[Any]) -> str:
 
 
 def svg(table: Table[Any]) -> str:
-    """The table as a picture. Raises ConfigurationError when Graphviz (``statewright[diagrams]``) is not installed."""
-    drawn = picture(table)
-    return svg_document(drawn, layout(drawn))
+    """The table as a picture."""
+    return svg_document(picture(table))
 
 
 def markdown(table: Table[Any]) -> str:
@@ -37,15 +37,32 @@ def markdown(table: Table[Any]) -> str:
     return markdown_document(table, theory_of(table))
 
 
-FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {"mermaid": mermaid, "dot": dot, "svg": svg, "markdown": markdown}
+def scxml(table: Table[Any]) -> str:
+    """The table as a W3C state chart, which other interpreters can walk."""
+    return scxml_document(table)
+
+
+def xstate(table: Table[Any]) -> str:
+    """The table as the JSON of an XState v5 machine."""
+    return xstate_document(table)
+
+
+FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {
+    "mermaid": mermaid,
+    "dot": dot,
+    "svg": svg,
+    "markdown": markdown,
+    "scxml": scxml,
+    "xstate": xstate,
+}
 """Every format by its name."""
 
-SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md"}
+SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md", "scxml": "scxml", "xstate": "xstate.json"}
 """The file name suffix of each format."""
 
 
 def drawing(table: Table[Any], format_name: str) -> str:
-    """The table in one of the formats mermaid, dot, svg, markdown. Raises ConfigurationError for any other."""
+    """The table in one of the ``FORMATS``. Raises ConfigurationError for any other."""
     if format_name not in FORMATS:
         raise ConfigurationError(
             f"there is no drawing format {format_name!r}",

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from statewright_states.call import table as call
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build import table as plan_build
 from statewright_states.run import table as run
 from statewright_states.table import Table

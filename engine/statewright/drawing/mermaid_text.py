@@ -29,7 +29,7 @@ def mermaid_document(drawn: Picture) -> str:
         f"%% The {drawn.name} machine, fingerprint {drawn.fingerprint}. Generated: do not edit.",
         "stateDiagram-v2",
         "  direction LR",
-        *(f'  state "{_plain(card.title)}" as {names[card.id]}' for card in drawn.cards),
+        *(f'  state "{plain(card.title)}" as {names[card.id]}' for card in drawn.cards),
         *(f"  [*] --> {names[card.id]}" for card in drawn.cards if card.initial),
         *(f"  {names[edge.tail]} --> {names[edge.head]} : {_label(drawn, edge)}" for edge in edges),
         *(f"  {names[card.id]} --> [*]" for card in drawn.cards if card.outcome),
@@ -56,7 +56,7 @@ def _label(drawn: Picture, edge: Edge) -> str:
 
 def _by_event(section: Section) -> Iterable[str]:
     for event, lines in groupby(section.lines, key=lambda line: line.event):
-        yield _plain(f"{event} {', '.join(line.row for line in lines)}")
+        yield plain(f"{event} {', '.join(line.row for line in lines)}")
 
 
 def _note(card: Card, name: str) -> Iterable[str]:
@@ -64,7 +64,7 @@ def _note(card: Card, name: str) -> Iterable[str]:
     if quiet:
         yield f"  note right of {name}"
         for section in quiet:
-            yield from (f"    {_plain(section.title)} {text}" for text in _by_event(section))
+            yield from (f"    {plain(section.title)} {text}" for text in _by_event(section))
         yield "  end note"
 
 
@@ -79,5 +79,6 @@ def _classes(drawn: Picture, names: dict[str, str]) -> Iterable[str]:
             yield f"  class {','.join(members)} {course}"
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
+    """Text without a meaning to Mermaid."""
     return "".join(f"#{ord(letter)};" if letter in SPECIAL else letter for letter in text)

@@ -7,7 +7,6 @@ with a few steps each fit into one GiB.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic
 
 from statewright.evidence.graph import KINDS, NOWHERE, Graph, escape, inevitable, numbers_of, possible
@@ -23,6 +22,7 @@ from statewright.evidence.properties import (
     Violation,
 )
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass
 
 MAX_STATES = 5_000_000
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from statewright.evidence.properties import Kind, Step
 from statewright.evidence.words import in_brackets
+from statewright_states.frozen import dataclass
 from statewright_states.row import Ignore, Row
 from statewright_states.table import Table
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Generic
 
 from statewright.evidence.properties import Property
 from statewright.evidence.table_model import Abstraction, Alphabet, F, Monitor, Place, as_it_is
 from statewright_states.errors import DeclarationError
+from statewright_states.frozen import dataclass
 from statewright_states.table import Table
 
 

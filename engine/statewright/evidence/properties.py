@@ -7,9 +7,10 @@ Some are about each state, some about each step, some about all that may follow.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Generic, Protocol, TypeVar
+
+from statewright_states.frozen import dataclass
 
 S = TypeVar("S", bound=Hashable)
 """A state of a model: anything that can be compared and hashed."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from statewright.evidence.explorer import MAX_STATES, explore
 from statewright.evidence.properties import Finding
@@ -12,6 +11,7 @@ from statewright.evidence.targets import Target
 from statewright.tools.loading import raised_at
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError, StatewrightError
+from statewright_states.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

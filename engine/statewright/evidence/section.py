@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import field
 from enum import StrEnum
+
+from statewright_states.frozen import dataclass
 
 
 class Outcome(StrEnum):
@@ -22,6 +24,7 @@ class Section:
 
     ``name`` is its folder, ``summary`` one or two sentences with the figures, for people. ``files`` are texts by their
     path below that folder; the first is what a reader opens first. Times belong into ``seconds`` and nowhere else.
+    ``results`` are the single claims that it checked, by name: whether each holds. A claims register refers to them.
     """
 
     name: str
@@ -30,3 +33,4 @@ class Section:
     summary: str
     files: Mapping[str, str]
     seconds: float
+    results: Mapping[str, bool] = field(default_factory=dict[str, bool])

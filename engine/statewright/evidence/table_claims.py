@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +21,7 @@ from statewright.evidence.properties import (
     Violation,
 )
 from statewright.evidence.table_model import F, Place, of_table
+from statewright_states.frozen import dataclass
 from statewright_states.requirements import stated_in
 from statewright_states.row import Command, Event
 from statewright_states.table import Refused, Table, Taken

@@ -12,12 +12,13 @@ what was decided before the abstraction.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Generic, NamedTuple, TypeVar, cast
 
 from statewright.evidence.properties import Kind, Step
 from statewright.evidence.words import differing, in_short
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event, Ignore, Row
 from statewright_states.table import Ignored, Refused, Table, Taken
 

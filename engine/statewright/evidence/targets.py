@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +21,7 @@ from statewright.evidence.table_claims import BUILT, EVERY_CELL, EVERY_ROW, free
 from statewright.evidence.table_model import F, Place, TableModel
 from statewright_states.call.facts import CallFacts
 from statewright_states.call.table import CALL
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import PlanBuildFacts
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.run.facts import RunFacts, RunSettings

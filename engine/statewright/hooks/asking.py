@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from statewright.hooks.declaration import OBSERVED, Block, Hook, HookCard, HookPoint
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass, replace
 from statewright_states.vocabulary import HookDecision, HookOutcome
 
 

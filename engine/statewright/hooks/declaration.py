@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, cast
 
 from statewright.state import AgentState
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass, replace
 from statewright_states.messages import Message
 from statewright_states.vocabulary import Purpose
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import asdict, field, is_dataclass
 from functools import cache
 from hashlib import sha256
 from typing import Any, cast
@@ -21,6 +21,7 @@ from pydantic import TypeAdapter, ValidationError
 from statewright.machine import Decision
 from statewright_states.call.table import CALL
 from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Command, Event
 from statewright_states.run.table import RUN

@@ -10,12 +10,12 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from threading import Condition, Lock, Thread
 from typing import Any, Protocol, TypeVar
 
 from statewright.journal.faults import is_busy
 from statewright_states.errors import StatewrightError
+from statewright_states.frozen import dataclass
 
 T = TypeVar("T")
 Job = Callable[[sqlite3.Connection], T]

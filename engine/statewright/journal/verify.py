@@ -11,13 +11,13 @@ record is not trusted by that: it has failed already.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from statewright.journal.consistency import Consistency
 from statewright.journal.entry import NO_HASH, chain
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.shapes import EndShape, EntryShape, EventShape, HeaderShape, read_entry
 from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass
 from statewright_states.messages import digest_of
 from statewright_states.ports import Journal, StoredEntry
 

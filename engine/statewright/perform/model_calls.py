@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 from typing import cast
 
@@ -20,6 +19,7 @@ from statewright_states.call.commands import AbortRequest, BackOff, SendRequest,
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.call.facts import CallFacts
 from statewright_states.errors import Fault, ProviderError
+from statewright_states.frozen import replace
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.ports import ModelRequest, Provider, Timer
 from statewright_states.vocabulary import Purpose

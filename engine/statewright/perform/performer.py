@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 from statewright.context import ContextBuilder, messages_from, with_more, with_notice, with_system
@@ -19,6 +18,7 @@ from statewright.perform.ports import Deliver, Equipment
 from statewright.perform.tasks import TaskOwner
 from statewright.perform.tool_runs import ToolRuns
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.frozen import replace
 from statewright_states.messages import Message
 from statewright_states.ports import Timer
 from statewright_states.row import Command, Event

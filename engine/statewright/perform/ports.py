@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from statewright.approvals import Approver
@@ -11,6 +10,7 @@ from statewright.hooks import Hooks
 from statewright.lanes import Lanes
 from statewright.observers import Observers
 from statewright.tools import ExecutionEngine, ToolRegistry
+from statewright_states.frozen import dataclass
 from statewright_states.ports import Chance, Clock, Provider
 from statewright_states.row import Event
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -22,6 +21,7 @@ from statewright.tools import ToolFailed as ToolRaised
 from statewright.tools.suggestion import closest
 from statewright_states.approval import SignOff, Standing, statement_of
 from statewright_states.effects import ToolEffect
+from statewright_states.frozen import replace
 from statewright_states.messages import Message, ToolCall
 from statewright_states.ports import Timer
 from statewright_states.row import Event

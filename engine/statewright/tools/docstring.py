@@ -10,7 +10,8 @@ import inspect
 import re
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from statewright_states.frozen import dataclass
 
 _NAME = r"\*{0,2}\w+"
 _REST_ENTRY = re.compile(rf":(?:param|parameter|arg|argument)\s+(?:[^:]*\s)?(?P<names>{_NAME})\s*:(?P<text>.*)")

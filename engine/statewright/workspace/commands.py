@@ -14,12 +14,12 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
 from statewright.workspace.paths import shown
 from statewright.workspace.refusal import WorkspaceRefusal
+from statewright_states.frozen import dataclass
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")
 """The variables of this process that a command sees. All others stay here: keys and tokens live among them."""

@@ -17,12 +17,12 @@ import secrets
 import stat
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from statewright.workspace.paths import Parts, parts_of, path_problem, shown, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal, refusal_of
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass
 
 MAX_FILE_BYTES = 10_000_000
 """The largest file that is written or edited, and how much of a larger one is read."""

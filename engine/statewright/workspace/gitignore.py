@@ -9,11 +9,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import cast
 
 from statewright.workspace.paths import Parts
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass
 
 MAX_STEPS = 1_000_000
 """The most positions of a pattern's stars in a path that may be tried, which takes some 25 ms. More could take hours, in

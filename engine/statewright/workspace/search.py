@@ -7,7 +7,6 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from statewright.workspace.paths import Parts, shown, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal
 from statewright.workspace.text_files import decoded, shortened
 from statewright.workspace.walk import Entry, Kind, Walk
+from statewright_states.frozen import dataclass
 
 MAX_MATCHES = 200
 MAX_SEARCHED_BYTES = 20_000_000

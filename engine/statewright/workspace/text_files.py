@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass
 from itertools import accumulate, takewhile
 
 from statewright.workspace.folder import StoredFile
 from statewright.workspace.paths import Parts, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal
+from statewright_states.frozen import dataclass
 
 _BOM = "\ufeff"
 

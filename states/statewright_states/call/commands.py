@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
+from statewright_states.frozen import dataclass
 from statewright_states.row import Command
 from statewright_states.vocabulary import Purpose
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from statewright_states.errors import Fault
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event
 from statewright_states.vocabulary import HookDecision, Purpose
 

@@ -13,8 +13,6 @@ take the same rows. Every request put on the wire has a number (``send``); resul
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from statewright_states.call.commands import AbortRequest, BackOff, CallOutcome, ReportCall, SendRequest, WatchStepDeadline
 from statewright_states.call.events import (
     AttemptFailed,
@@ -26,6 +24,7 @@ from statewright_states.call.events import (
 )
 from statewright_states.call.facts import CallFacts, CallState
 from statewright_states.errors import Fault
+from statewright_states.frozen import replace
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Event, Ignore, Row
 from statewright_states.table import Table

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.row import Command
 from statewright_states.vocabulary import StopReason

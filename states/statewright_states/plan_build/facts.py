@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
+from statewright_states.frozen import dataclass
 from statewright_states.vocabulary import Status, StopReason
 
 

@@ -13,8 +13,7 @@ calls for, so that none is begun twice; a stop that had not been carried out by 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
+from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState

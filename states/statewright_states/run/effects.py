@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
+from statewright_states.frozen import replace
 from statewright_states.row import Command, Effect, Event
 from statewright_states.run.commands import (
     AnswerRepeated,

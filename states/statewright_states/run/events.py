@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event
 from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
 from statewright_states.vocabulary import HookDecision, ToolRequest

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from statewright_states.approval import ApprovalRule
+from statewright_states.frozen import dataclass
 from statewright_states.vocabulary import Status, StopReason, ToolRequest
 
 

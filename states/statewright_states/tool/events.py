@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from statewright_states.approval import ApprovalRule
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event
 from statewright_states.tool.facts import Assessment
 from statewright_states.vocabulary import HookDecision, ToolRequest

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 
 from statewright_states.approval import UNSIGNED, SignOff
 from statewright_states.effects import ToolEffect
+from statewright_states.frozen import dataclass
 
 
 class ToolState(StrEnum):

@@ -12,10 +12,9 @@ other becomes ``outcome_unknown``: never silently twice, never silently lost.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from statewright_states.approval import SignOff, Standing, Statement, statement_of
 from statewright_states.effects import ToolEffect
+from statewright_states.frozen import replace
 from statewright_states.question import one_of, yes_no
 from statewright_states.row import SAME, Command, Event, Ignore, Row
 from statewright_states.table import Table

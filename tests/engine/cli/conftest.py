@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from command_line import TOOLS, Place
+from journal_collection import collect_files
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
+def place(tmp_path: Path) -> Iterator[Place]:
     (tmp_path / "tools.py").write_text(TOOLS)
-    return Place(tmp_path)
+    yield Place(tmp_path)
+    collect_files(tmp_path)

@@ -131,11 +131,20 @@ def test_a_record_that_no_longer_follows_from_its_events_diverges(recorded: Plac
     assert "recorded" in done.err
 
 
-@pytest.mark.parametrize(("format_name", "begins"), [("mermaid", "%%"), ("dot", "//"), ("svg", "<"), ("markdown", "#")])
+@pytest.mark.parametrize(
+    ("format_name", "begins"),
+    [("mermaid", "%%"), ("dot", "//"), ("svg", "<"), ("markdown", "#"), ("scxml", "<?xml"), ("xstate", "{")],
+)
 def test_diagram_draws_a_table(place: Place, format_name: str, begins: str) -> None:
     done = place.run("diagram", "tool", "--format", format_name, "--out", "drawn")
     assert (done.code, done.out) == (0, "")
     assert (place.folder / "drawn").read_text().startswith(begins)
+
+
+def test_diagram_draws_the_map_of_the_machines(place: Place) -> None:
+    done = place.run("diagram", "map", "--format", "markdown")
+    assert done.code == 0
+    assert done.out.startswith("# How the machines talk")
 
 
 def test_a_drawing_without_a_file_goes_to_stdout(place: Place) -> None:

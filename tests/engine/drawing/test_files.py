@@ -18,9 +18,10 @@ def test_the_committed_drawings_are_fresh() -> None:
     assert stale_drawings(DIAGRAMS) == ()
 
 
-def test_every_machine_has_every_file() -> None:
+def test_every_machine_and_the_map_have_every_file() -> None:
     names = ("run", "call", "tool", "plan_build")
-    assert set(drawings()) == {f"{name}.{suffix}" for name in names for suffix in ("mmd", "dot", "svg", "md")}
+    shown = {f"{name}.{suffix}" for name in (*names, "map") for suffix in ("mmd", "dot", "svg", "md")}
+    assert set(drawings()) == shown | {f"{name}.{suffix}" for name in names for suffix in ("scxml", "xstate.json")}
 
 
 def test_written_drawings_are_fresh_and_not_written_again(tmp_path: Path) -> None:

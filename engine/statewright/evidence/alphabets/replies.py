@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from statewright_states.effects import ToolEffect
+from statewright_states.frozen import dataclass
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import CutOff, Finish, RunSettings
 from statewright_states.vocabulary import ToolRequest

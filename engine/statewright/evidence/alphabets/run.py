@@ -6,7 +6,6 @@ Budgets are explored as what they are to the table: with room, and without. Size
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import product
@@ -14,6 +13,7 @@ from itertools import product
 from statewright.evidence.alphabets.replies import CALLS, SAME_CALLS, Spent, replies, reply, spendings
 from statewright.evidence.alphabets.settings import FULL
 from statewright.evidence.properties import Kind
+from statewright_states.frozen import dataclass
 from statewright_states.row import Event
 from statewright_states.run.events import (
     CallDecided,

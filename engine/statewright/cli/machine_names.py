@@ -1,0 +1,48 @@
+"""Machines as they are named on the command line: tables, versions, files, and what a recorded run is pinned to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from statewright.cli.options import DEFAULT_JOURNAL, JournalOptions
+from statewright.cli.runs import resolve_run
+from statewright.evidence.machines import Machine, find_machine, pinned_machines
+from statewright.journal.entry import TABLES
+from statewright_states.errors import ConfigurationError
+from statewright_states.ports import Journal
+
+Machines = Mapping[str, Machine]
+"""By the name of each."""
+
+
+async def machines_named(reference: str, options: JournalOptions) -> Machines:
+    """The machine that is named, or all those that a run of this name is pinned to. Raises ConfigurationError, JournalError."""
+    found = find_machine(reference)
+    if found is not None:
+        return {found.form.name: found}
+    store = _store(reference, options)
+    try:
+        return await pinned_machines(store, await resolve_run(store, reference))
+    finally:
+        await store.aclose()
+
+
+def _store(reference: str, options: JournalOptions) -> Journal:
+    """The journal in which a run of this name may be; where none was given, the name is wrong and not the journal."""
+    if options.journal is None and not Path(DEFAULT_JOURNAL).exists():
+        raise ConfigurationError(
+            f"there is no machine {reference!r}",
+            where="the command line",
+            cure=f"name a table ({', '.join(TABLES)}), a version (run@1), module:TABLE, a file, or a run and its --journal",
+        )
+    return options.store()
+
+
+def chosen_of(machines: Machines, chosen: str | None, named: str) -> Machines:
+    """The machine that was chosen of those of a run; one that was named itself needs no choice."""
+    if chosen is None or len(machines) == 1:
+        return machines
+    if chosen in machines:
+        return {chosen: machines[chosen]}
+    raise ConfigurationError(f"{named} has no machine {chosen!r}", where="--machine", cure=f"use one of: {', '.join(machines)}")

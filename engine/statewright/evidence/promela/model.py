@@ -1,0 +1,44 @@
+"""A model in Promela: its text, which of its lines is which row, and how SPIN's checker is compiled for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from statewright_states.frozen import dataclass
+
+SAFETY = ("-O0", "-w", "-DNOREDUCE", "-DNOCLAIM", "-DSAFETY")
+"""How SPIN's checker is compiled to check assertions and dead ends."""
+COURSES = ("-O0", "-w", "-DNOREDUCE")
+"""How it is compiled to check claims about courses. Optimising would take longer than the search."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What stands on a line of a model: a row or an ignore, in a state."""
+
+    state: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a model, and the row that it is, if it is one."""
+
+    text: str
+    place: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Promela:
+    """A model: its text, and which line is which row in which state (lines are counted from 1)."""
+
+    name: str
+    text: str
+    places: dict[int, Place]
+
+
+def written(name: str, lines: Iterable[Line]) -> Promela:
+    """The model that these lines make."""
+    known = tuple(lines)
+    places = {number: line.place for number, line in enumerate(known, 1) if line.place is not None}
+    return Promela(name, "".join(f"{line.text}\n" for line in known), places)

@@ -1,0 +1,123 @@
+"""Writes the evidence folder.
+
+    make evidence                                 the whole folder
+    make evidence ONLY="proofs claims"            some sections of it
+
+First the tests run, and leave the journals of their runs; then every section is made, on all cores; then the folder is
+written. Exit code 1 when something is broken. What cannot be checked here for want of a program is said, and is no failure.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from time import perf_counter
+
+import coverage_run
+import fault_table
+import mutation
+
+import both_ways
+import claims
+import guide
+import second_opinion
+from folder import dead_links, verdict, write_folder
+from statewright.evidence import composition, promela, prove, versions
+from statewright.evidence.section import Outcome, Section
+
+ROOT = Path(__file__).resolve().parents[2]
+RECORDED = ("tests/states", "tests/engine/loop", "tests/engine/demo", "tests/engine/cli", "tests/contract")
+"""Where the tests are whose runs leave journals."""
+
+MAKERS: dict[str, Callable[[Path], Section]] = {
+    "composition": lambda journals: composition.section(),
+    "proofs": lambda journals: prove.section(),
+    "interpreters": lambda journals: second_opinion.section(),
+    "spin": lambda journals: promela.section(),
+    "coverage": coverage_run.section,
+    "traceability": lambda journals: both_ways.section(coverage_run.observed(journals)),
+    "faults": lambda journals: fault_table.section(),
+    "versions": lambda journals: versions.section(),
+    "diagrams": lambda journals: guide.diagrams(),
+    "guide": lambda journals: guide.section(),
+}
+"""Those that take longest stand first. Mutation is made alone: it uses every core itself."""
+ORDER = (
+    "guide",
+    "diagrams",
+    "proofs",
+    "composition",
+    "spin",
+    "interpreters",
+    "coverage",
+    "mutation",
+    "faults",
+    "traceability",
+    "versions",
+)
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="make evidence", description="Write the evidence folder.")
+    parser.add_argument("--out", type=Path, default=ROOT / "build" / "evidence", help="the folder (build/evidence)")
+    parser.add_argument("--only", nargs="+", choices=ORDER, default=ORDER, metavar="SECTION", help=f"of: {', '.join(ORDER)}")
+    chosen = parser.parse_args(arguments)
+    began_s = perf_counter()
+    with tempfile.TemporaryDirectory() as folder:
+        journals = Path(folder)
+        if {"coverage", "traceability"} & set(chosen.only):
+            run_tests(journals)
+        made = make(chosen.only, journals)
+    if set(chosen.only) == set(ORDER):
+        made.append(claims.section(made))
+    write_folder(chosen.out, made)
+    dead = dead_links(chosen.out)
+    for link in dead:
+        print(f"a link leads nowhere: {link}", file=sys.stderr)
+    print(f"wrote {chosen.out} in {perf_counter() - began_s:.0f} s; open {chosen.out / 'index.html'}")
+    return max(verdict(made), int(bool(dead)))
+
+
+def run_tests(journals: Path) -> None:
+    """Run the tests whose runs are measured. A test that fails does not stop the evidence: `make check` is for that."""
+    print("running the tests, for the journals of their runs ...", flush=True)
+    cores = str(os.cpu_count() or 1)
+    command = [sys.executable, "-m", "pytest", "-q", "-n", cores, "--dist", "loadfile", "--journals", str(journals), *RECORDED]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    print(f"  {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr}", flush=True)
+
+
+def make(names: Sequence[str], journals: Path) -> list[Section]:
+    """The sections of these names, in the order in which a reader meets them."""
+    made: dict[str, Section] = {}
+    with ProcessPoolExecutor() as pool:
+        under_way = {name: pool.submit(_make, name, journals) for name in MAKERS if name in names}
+        for name, future in under_way.items():
+            made[name] = _told(future)
+    if "mutation" in names:
+        made["mutation"] = _said(mutation.section())
+    return [made[name] for name in ORDER if name in made]
+
+
+def _make(name: str, journals: Path) -> Section:
+    return MAKERS[name](journals)
+
+
+def _told(future: Future[Section]) -> Section:
+    return _said(future.result())
+
+
+def _said(section: Section) -> Section:
+    mark = {Outcome.HOLDS: "holds", Outcome.BROKEN: "BROKEN", Outcome.NOT_CHECKED: "not checked"}[section.outcome]
+    print(f"{section.name}: {mark} ({section.seconds:.0f} s). {section.summary}", flush=True)
+    return section
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
