@@ -19,7 +19,6 @@ from statewright.evidence.properties import (
     Possible,
     Property,
     S,
-    Step,
     Violation,
 )
 from statewright_states.errors import ConfigurationError
@@ -75,7 +74,7 @@ class _Search(Generic[S]):
         self.states: list[S] = []
         self.graph = Graph()
         self.broken: dict[str, Violation] = {}
-        """The first violation of each property about single states and steps."""
+        """The first violation of each property about single states and steps; from then on it is not judged any more."""
         self._number: dict[S, int] = {}
         self._label: dict[str, int] = {}
         self._kind = {kind: KINDS.index(kind) for kind in KINDS}
@@ -98,17 +97,20 @@ class _Search(Generic[S]):
         return True
 
     def _leave(self, number: int, state: S) -> None:
-        graph = self.graph
+        graph, labels = self.graph, self._label
         graph.first.append(graph.steps)
         for step in self.model.steps(state):
-            label = self._label.setdefault(step.label, len(self._label))
+            label = labels.setdefault(step.label, len(labels))
             if label == len(graph.labels):
                 graph.labels.append(step.label)
             graph.label.append(label)
             graph.kind.append(self._kind[step.kind])
             graph.target.append(self._meet(step.to, number, graph.steps))
             for claimed in self._of_steps:
-                self._judge_step(claimed, number, state, step)
+                what = claimed.broken(state, step)
+                if what is not None:
+                    self.broken[claimed.name] = self.violation(what, number, (step.label,))
+                    self._of_steps = [other for other in self._of_steps if other is not claimed]
 
     def _meet(self, state: S, parent: int, arrival: int) -> int:
         number = self._number.setdefault(state, len(self.states))
@@ -124,20 +126,11 @@ class _Search(Generic[S]):
         self.graph.parent.append(parent)
         self.graph.arrival.append(arrival)
         for claimed in self._of_states:
-            self._judge_state(claimed, number, state)
-        return number
-
-    def _judge_state(self, claimed: Always[S], number: int, state: S) -> None:
-        if claimed.name not in self.broken:
             what = claimed.broken(state)
             if what is not None:
                 self.broken[claimed.name] = self.violation(what, number)
-
-    def _judge_step(self, claimed: EachStep[S], number: int, state: S, step: Step[S]) -> None:
-        if claimed.name not in self.broken:
-            what = claimed.broken(state, step)
-            if what is not None:
-                self.broken[claimed.name] = self.violation(what, number, (step.label,))
+                self._of_states = [other for other in self._of_states if other is not claimed]
+        return number
 
     def violation(self, what: str, number: int, then: tuple[str, ...] = (), circle: tuple[str, ...] = ()) -> Violation:
         """A violation in the state of this number, or after the steps ``then`` out of it."""

@@ -17,6 +17,15 @@ def _numbers() -> array[int]:
     return array("i")
 
 
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """The steps of a graph by where they lead: those into state n stand from begin[n] to begin[n + 1]."""
+
+    begin: array[int]
+    source: array[int]
+    kind: array[int]
+
+
 @dataclass(slots=True)
 class Graph:
     """States are numbers in the order in which they were found. Steps are sorted by where they start.
@@ -33,6 +42,7 @@ class Graph:
     target: array[int] = field(default_factory=_numbers)
     label: array[int] = field(default_factory=_numbers)
     kind: array[int] = field(default_factory=lambda: array("b"))
+    _arrivals: Arrivals | None = None
 
     @property
     def states(self) -> int:
@@ -45,6 +55,12 @@ class Graph:
     def out(self, state: int, kinds: frozenset[int]) -> Iterator[int]:
         """The numbers of the steps of these kinds out of a state."""
         return (step for step in range(self.first[state], self.first[state + 1]) if self.kind[step] in kinds)
+
+    def arrivals(self) -> Arrivals:
+        """The steps by where they lead; sorted once, when the graph is whole."""
+        if self._arrivals is None:
+            self._arrivals = _sorted_by_target(self)
+        return self._arrivals
 
     def path(self, state: int) -> tuple[int, tuple[str, ...]]:
         """The state to begin in, and the labels of a shortest way from there."""
@@ -66,9 +82,8 @@ def inevitable(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> byt
     The least set that holds the goals and each state that has such a step and whose such steps all lead into the set.
     """
     reached = bytearray(goal)
-    left = array("i", bytes(4 * graph.states))
-    for state in range(graph.states):
-        left[state] = sum(1 for _ in graph.out(state, kinds))
+    wanted, first = _of_kinds(graph.kind, kinds), graph.first
+    left = array("i", (wanted.count(1, first[state], first[state + 1]) for state in range(graph.states)))
 
     def settled(state: int) -> bool:
         left[state] -= 1
@@ -84,33 +99,37 @@ def possible(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> bytea
 
 def _backwards(graph: Graph, kinds: frozenset[int], reached: bytearray, joins: Callable[[int], bool]) -> bytearray:
     """Grow ``reached`` against the steps: a state joins when ``joins``, asked once per step into the set, says so."""
-    begin, sources = _steps_into(graph, kinds)
+    arrivals = graph.arrivals()
+    begin, sources, wanted = arrivals.begin, arrivals.source, _of_kinds(arrivals.kind, kinds)
     frontier = [state for state in range(graph.states) if reached[state]]
     while frontier:
         state = frontier.pop()
         for at in range(begin[state], begin[state + 1]):
             source = sources[at]
-            if not reached[source] and joins(source):
+            if wanted[at] and not reached[source] and joins(source):
                 reached[source] = 1
                 frontier.append(source)
     return reached
 
 
-def _steps_into(graph: Graph, kinds: frozenset[int]) -> tuple[array[int], array[int]]:
-    """For each state, where the steps into it come from: the sources of state n stand from begin[n] to begin[n + 1]."""
+def _of_kinds(each: array[int], kinds: frozenset[int]) -> bytes:
+    """1 for each step of these kinds, else 0."""
+    return each.tobytes().translate(bytes(kind in kinds for kind in range(256)))
+
+
+def _sorted_by_target(graph: Graph) -> Arrivals:
     count = array("i", bytes(4 * (graph.states + 1)))
-    for step, target in enumerate(graph.target):
-        if graph.kind[step] in kinds:
-            count[target + 1] += 1
+    for target in graph.target:
+        count[target + 1] += 1
     begin = array("i", accumulate(count))
     place = array("i", begin)
-    sources = array("i", bytes(4 * begin[-1]))
+    source, kind = array("i", bytes(4 * graph.steps)), array("b", bytes(graph.steps))
     for state in range(graph.states):
-        for step in graph.out(state, kinds):
-            target = graph.target[step]
-            sources[place[target]] = state
-            place[target] += 1
-    return begin, sources
+        for step in range(graph.first[state], graph.first[state + 1]):
+            at = place[graph.target[step]]
+            place[graph.target[step]] = at + 1
+            source[at], kind[at] = state, graph.kind[step]
+    return Arrivals(begin, source, kind)
 
 
 def escape(graph: Graph, state: int, reached: bytearray, kinds: frozenset[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -19,7 +19,7 @@ from typing import Any, Generic, NamedTuple, TypeVar, cast
 from statewright.evidence.properties import Kind, Step
 from statewright.evidence.words import differing, in_short
 from statewright_states.frozen import dataclass
-from statewright_states.row import Event
+from statewright_states.row import Event, Ignore, Row
 from statewright_states.table import Ignored, Refused, Table, Taken
 
 F = TypeVar("F")
@@ -29,6 +29,9 @@ Alphabet = Callable[[StrEnum, F], Iterable[tuple[Event, Kind]]]
 
 Abstraction = Callable[[StrEnum, F], F]
 """Facts that stand for these: every question answers alike, now and after any further events."""
+
+
+AT_ONCE = 20_000
 
 
 class Place(NamedTuple, Generic[F]):
@@ -75,7 +78,11 @@ class TableModel(Generic[F]):
     abstraction: Abstraction[F] = as_it_is
     monitor: Monitor[F] | None = None
     _labels: dict[tuple[str, Event, StrEnum], str] = field(default_factory=dict[Any, str], compare=False, repr=False)
-    """Labels are asked for a million times and are few."""
+    _labels_at_once: dict[tuple[int, int, int], tuple[str, Event]] = field(
+        default_factory=dict[Any, Any], compare=False, repr=False
+    )
+    """Labels are asked for a million times and are few. Hashing an event takes longer than deciding what it means, so those of
+    the first events are found by identity as well; the event is held, so that no other can have its identity."""
 
     @property
     def name(self) -> str:
@@ -90,25 +97,32 @@ class TableModel(Generic[F]):
 
     def steps(self, state: Place[F]) -> Iterable[TableStep[F]]:
         """What the table decides about each event of the alphabet, in the alphabet's order."""
-        decide, at, facts = self.table.decide, state.state, state.facts
+        decide, at, facts, labels = self.table.decide, state.state, state.facts, self._labels_at_once
         for event, kind in self.alphabet(at, facts):
             decision = decide(at, facts, event)
+            stated: Row | Ignore | None = None
+            to = state
             if isinstance(decision, Taken):
-                identity, to = decision.row.id, self._after(state, event, decision)
-            else:
-                identity, to = decision.ignore.id if isinstance(decision, Ignored) else "refused", state
-            yield TableStep(self._label(identity, event, at, to.state), kind, to, event, decision)
+                stated, to = decision.row, self._after(state, event, decision)
+            elif isinstance(decision, Ignored):
+                stated = decision.ignore
+            known = labels.get((id(stated), id(event), id(at)))
+            label = known[0] if known is not None else self._label(stated, event, at, to.state)
+            yield TableStep(label, kind, to, event, decision)
 
     def _after(self, before: Place[F], event: Event, taken: Taken[F]) -> Place[F]:
         seen = self.monitor.after(before, event, taken) if self.monitor else None
         return Place(taken.to, self.abstraction(taken.to, taken.facts), seen)
 
-    def _label(self, identity: str, event: Event, at: StrEnum, to: StrEnum) -> str:
+    def _label(self, stated: Row | Ignore | None, event: Event, at: StrEnum, to: StrEnum) -> str:
         """The row's id, the event in short, and the state that it leads to, if that is another one."""
+        identity = stated.id if stated is not None else "refused"
         known = self._labels.get((identity, event, at))
         if known is None:
             leads = f" → {to.value}" if to != at else ""
             known = self._labels[identity, event, at] = f"{identity} {in_short(event)}{leads}"
+        if len(self._labels_at_once) < AT_ONCE:
+            self._labels_at_once[id(stated), id(event), id(at)] = known, event
         return known
 
     def show(self, state: Place[F]) -> str:

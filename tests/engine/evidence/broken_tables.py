@@ -53,14 +53,12 @@ def broken(table: Table[Any], fault: Fault) -> Table[Any]:
     )
 
 
+PROOFS: Mapping[str, Callable[[], Proof[Any]]] = {"call": call_proof, "tool": tool_proof, "plan_build": plan_build_proof}
+
+
 def proven(name: str, claim: str, fault: Fault) -> Proofs:
     """What the claim finds in the table with the fault."""
-    proof: Proof[Any] = {
-        "run": lambda: run_proof((fault.settings,)),
-        "call": call_proof,
-        "tool": tool_proof,
-        "plan_build": plan_build_proof,
-    }[name]()
+    proof = run_proof((fault.settings,)) if name == RUN.name else PROOFS[name]()
     return prove(of_proof(replace(proof, table=broken(proof.table, fault))), [claim], max_states=MAX_STATES)
 
 
@@ -87,9 +85,12 @@ def forgetful(facts: Any, event: Any, commands: tuple[Command, ...]) -> Any:
     return replace(plans.PLAN_BUILD.fold(facts, event, commands), steps=0)
 
 
+NOTHING_USED: Mapping[str, Any] = dict.fromkeys(COUNTERS, 0)
+
+
 def uncounted(facts: Any, event: Any, commands: tuple[Command, ...]) -> Any:
     """Without what would grow for ever in a task that does not end."""
-    return replace(plans.PLAN_BUILD.fold(facts, event, commands), build=None, **dict.fromkeys(COUNTERS, 0))
+    return replace(plans.PLAN_BUILD.fold(facts, event, commands), build=None, **NOTHING_USED)
 
 
 E = run_effects

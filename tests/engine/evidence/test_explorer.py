@@ -110,7 +110,7 @@ def test_what_is_asked_of_no_state_holds_and_says_so() -> None:
 
 
 def test_a_dead_end_and_a_circle_are_told_apart() -> None:
-    lost = Inevitable("i", "", lambda state: state == 9, lambda _: True)
+    lost: Inevitable[int] = Inevitable("i", "", lambda state: state == 9, lambda _: True)
     dead = violation(only(explore(Drawn({0: [(1, DUE)]}), [lost])))
     assert (dead.what, dead.path, dead.circle) == ("it comes to a dead end", ("0-1",), ())
     round_again = violation(only(explore(Drawn({0: [(1, DUE)], 1: [(2, TIMER), (9, DUE)], 2: [(1, DUE)]}), [lost])))
@@ -120,7 +120,7 @@ def test_a_dead_end_and_a_circle_are_told_apart() -> None:
 
 def test_nobody_counts_on_a_person_or_on_chance() -> None:
     model = Drawn({0: [(1, PERSON), (0, MAYBE)]})
-    ends = Inevitable("i", "", lambda state: state == 1, lambda _: True)
+    ends: Inevitable[int] = Inevitable("i", "", lambda state: state == 1, lambda _: True)
     assert not only(explore(model, [ends])).holds
     assert only(explore(model, [Possible("p", "", lambda state: state == 1, lambda _: True)])).holds
     assert not only(explore(model, [Possible("p", "", lambda state: state == 1, lambda _: True, frozenset((DUE,)))])).holds
@@ -128,8 +128,8 @@ def test_nobody_counts_on_a_person_or_on_chance() -> None:
 
 def test_a_model_without_an_end_is_given_up_with_what_is_broken_by_then() -> None:
     endless = Drawn({state: [(state + 1, DUE)] for state in range(100)})
-    bad = Always("bad", "", lambda state: "it is bad" if state == 7 else None)
-    good = Always("good", "", lambda state: None if state >= 0 else "negative")
+    bad: Always[int] = Always("bad", "", lambda state: "it is bad" if state == 7 else None)
+    good: Always[int] = Always("good", "", lambda state: None if state >= 0 else "negative")
     found = explore(endless, [bad, good], max_states=10)
     assert not found.complete
     assert [(finding.name, finding.holds) for finding in found.findings] == [("bad", False)]

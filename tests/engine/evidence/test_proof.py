@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from statewright import ConfigurationError, DeclarationError, Proof
+from statewright.evidence.proofs_section import section
 from statewright.evidence.proofs_text import json_of, markdown_of, witness
 from statewright.evidence.properties import Always, Finding, Kind
 from statewright.evidence.prove import Proofs, prove
+from statewright.evidence.section import Outcome
 from statewright.evidence.table_model import Monitor, Place
 from statewright.evidence.targets import of_proof, of_table
 from statewright_states.row import Event, Row
@@ -108,7 +111,9 @@ def test_where_a_person_is_waited_for_no_end_need_come_by_itself() -> None:
 
 
 def test_an_invariant_of_ones_own_is_judged_in_every_state() -> None:
-    quiet = Always("quiet", "it never creaks", lambda place: "it creaks" if place.facts.creaks else None)
+    quiet: Always[Place[DoorFacts]] = Always(
+        "quiet", "it never creaks", lambda place: "it creaks" if place.facts.creaks else None
+    )
     proofs = prove(of_proof(Proof(door(), pushes_and_a_fire, [quiet], abstraction=lambda _, facts: facts)), ["quiet"])
     assert broken_path(proofs, "quiet")[1] == ("DOOR-01 Pushed → shut",)
     assert list(witness(found(proofs, "quiet").violation or pytest.fail("no witness"))) == [
@@ -123,7 +128,7 @@ def test_a_monitor_remembers_what_facts_forget() -> None:
         assert isinstance(place.seen, int)
         return min(place.seen + isinstance(event, Pulled), 2)
 
-    once = Always("once", "it is pulled once", lambda place: "twice" if place.seen == 2 else None)
+    once: Always[Place[DoorFacts]] = Always("once", "it is pulled once", lambda place: "twice" if place.seen == 2 else None)
     proofs = prove(of_proof(proof_of(properties=[once], monitor=Monitor(0, count))), ["once"])
     what, path, _ = broken_path(proofs, "once")
     assert (what, len(path)) == ("twice", 4)
@@ -164,3 +169,14 @@ def test_the_same_table_gives_the_same_text() -> None:
     assert markdown_of([first]) == markdown_of([second])
     assert json_of(first) == json_of(second)
     assert "### end-needs-no-timer is broken" in markdown_of([first])
+
+
+def test_the_section_has_the_figures_for_people_and_the_data_for_programs() -> None:
+    made = section({"door": lambda: of_proof(proof_of()), "free": lambda: of_table(door())})
+    assert (made.name, made.outcome) == ("proofs", Outcome.BROKEN)
+    assert list(made.files) == ["proofs.md", "proofs.json"]
+    assert [proofs["target"] for proofs in json.loads(made.files["proofs.json"])] == ["door", "door"]
+    assert made.summary.startswith("11 of 12 claims hold")
+    again = section({"door": lambda: of_proof(proof_of()), "free": lambda: of_table(door())})
+    assert (again.files, again.summary) == (made.files, made.summary)
+    assert section({"free": lambda: of_table(door())}).outcome is Outcome.HOLDS

@@ -40,7 +40,11 @@ class Spent:
 
 
 def spendings(settings: RunSettings) -> tuple[Spent, ...]:
-    """Nothing that matters, and for each budget what leaves it with room for one more or for none."""
+    """Nothing that matters, and for each budget what leaves it with room for one more, or for none.
+
+    A budget is only compared with what is used up of it (requests also with one more), so that whatever leaves room for two
+    or more is the same to the table as nothing. Budgets that are used up at the same moment end a run as one does.
+    """
     spendings = [Spent()]
     if settings.max_model_calls is not None:
         spendings += [Spent(attempts=count) for count in range(1, settings.max_model_calls + 1)]
@@ -52,7 +56,7 @@ def spendings(settings: RunSettings) -> tuple[Spent, ...]:
 
 
 def reply(finish: Finish, spent: Spent, calls: tuple[ToolRequest, ...] = (), **more: Any) -> ReplyReceived:
-    """A reply of which only what is named here matters."""
+    """A reply that ended so and used so much; ``more`` are fields of the event."""
     details: dict[str, Any] = {"has_text": False, "calls_digest": "", "message": "", "context_tokens": 0} | more
     return ReplyReceived(
         finish, calls=calls, attempts=spent.attempts, tokens=spent.tokens, cost_microusd=spent.cost_microusd, **details

@@ -1,0 +1,160 @@
+"""A million states of a declared table, explored whole: how long it takes, and how much memory it needs.
+
+The table is a small order: it is filled, paid and sent, and counts what happens to it. Its decisions are made by the table
+itself, row by row, as in a run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from workload import print_table
+
+from statewright import Proof
+from statewright.evidence.properties import Always, Kind
+from statewright.evidence.prove import prove
+from statewright.evidence.table_model import Place
+from statewright.evidence.targets import of_proof
+from statewright_states.question import yes_no
+from statewright_states.row import SAME, Command, Event, Row
+from statewright_states.table import Table
+
+LIMIT_S, LIMIT_MIB = 60, 2048
+MOST = 70
+"""How often each of three things may happen: 3 x 70 x 70 x 71 states, and the end."""
+
+
+class Order(StrEnum):
+    """States of an order."""
+
+    OPEN = "open"
+    PAID = "paid"
+    SENT = "sent"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What an order remembers."""
+
+    added: int = 0
+    removed: int = 0
+    asked: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Added(Event):
+    """Something was put in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Removed(Event):
+    """Something was taken out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Event):
+    """Somebody asked how far it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved(Event):
+    """The order goes on."""
+
+
+@yes_no
+def may_add(facts: Facts, event: Event) -> bool:
+    """Is there room for more?"""
+    return facts.added < MOST - 1
+
+
+@yes_no
+def may_remove(facts: Facts, event: Event) -> bool:
+    """May more be taken out?"""
+    return facts.removed < MOST - 1
+
+
+@yes_no
+def may_ask(facts: Facts, event: Event) -> bool:
+    """May somebody ask once more?"""
+    return facts.asked < MOST
+
+
+def fold(facts: Facts, event: Event, commands: tuple[Command, ...]) -> Facts:
+    """Count what happened."""
+    match event:
+        case Added():
+            return replace(facts, added=min(facts.added + 1, MOST - 1))
+        case Removed():
+            return replace(facts, removed=min(facts.removed + 1, MOST - 1))
+        case Asked():
+            return replace(facts, asked=min(facts.asked + 1, MOST))
+        case _:
+            return facts
+
+
+LIVE = (Order.OPEN, Order.PAID, Order.SENT)
+# fmt: off
+ORDER: Table[Facts] = Table(
+    "order", Order, facts=Facts, initial=Order.OPEN, final=(Order.CLOSED,), fold=fold,
+    rows=(
+        Row("ORDER-01", LIVE,       Added,   SAME,         when=(may_add.yes,),    req=("R-1",), why="more"),
+        Row("ORDER-02", LIVE,       Added,   SAME,         when=(may_add.no,),     req=("R-1",), why="full"),
+        Row("ORDER-03", LIVE,       Removed, SAME,         when=(may_remove.yes,), req=("R-1",), why="less"),
+        Row("ORDER-04", LIVE,       Removed, SAME,         when=(may_remove.no,),  req=("R-1",), why="often enough"),
+        Row("ORDER-05", LIVE,       Asked,   SAME,         when=(may_ask.yes,),    req=("R-1",), why="an answer"),
+        Row("ORDER-06", LIVE,       Asked,   SAME,         when=(may_ask.no,),     req=("R-1",), why="no more answers"),
+        Row("ORDER-07", Order.OPEN, Moved,   Order.PAID,                           req=("R-1",), why="it is paid"),
+        Row("ORDER-08", Order.PAID, Moved,   Order.SENT,                           req=("R-1",), why="it is sent"),
+        Row("ORDER-09", Order.SENT, Moved,   Order.CLOSED,                         req=("R-1",), why="it has come"),
+    ),
+)
+# fmt: on
+EVENTS = ((Added(), Kind.PERSON), (Removed(), Kind.PERSON), (Asked(), Kind.PERSON), (Moved(), Kind.DUE))
+
+
+def alphabet(state: StrEnum, facts: Facts) -> Iterator[tuple[Event, Kind]]:
+    """Everything, until it is closed."""
+    if state in LIVE:
+        yield from EVENTS
+
+
+def forget(state: StrEnum, facts: Facts) -> Facts:
+    """A closed order counts nothing."""
+    return facts if state in LIVE else Facts()
+
+
+def counts_too_far(place: Place[Facts]) -> str | None:
+    """What is wrong with the counters, if anything."""
+    facts = place.facts
+    return None if facts.added < MOST > facts.removed and facts.asked <= MOST else "a counter went too far"
+
+
+def main() -> int:
+    """Prove the order; exit code 1 over a limit."""
+    bounded = Always("counters-bounded", "no counter passes its limit", counts_too_far)
+    began_s, began_cpu_s = time.perf_counter(), time.process_time()
+    proofs = prove(of_proof(Proof(ORDER, alphabet, [bounded], abstraction=forget)))
+    seconds, cpu_s = time.perf_counter() - began_s, time.process_time() - began_cpu_s
+    mebibytes = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    ok = proofs.holds and proofs.states >= 1_000_000 and seconds <= LIMIT_S and mebibytes <= LIMIT_MIB
+    print(f"{len(proofs.findings)} claims about a declared table, every state explored\n")
+    header = ["states", "steps", "CPU s", "s", f"limit {LIMIT_S} s", "peak MiB", f"limit {LIMIT_MIB} MiB"]
+    figures = [f"{proofs.states:,}", f"{proofs.steps:,}", f"{cpu_s:.1f}", f"{seconds:.1f}", _verdict(seconds, LIMIT_S)]
+    print_table(header, [[*figures, f"{mebibytes:.0f}", _verdict(mebibytes, LIMIT_MIB)]])
+    print("every claim holds" if proofs.holds else "a claim is broken")
+    return 0 if ok else 1
+
+
+def _verdict(measured: float, limit: float) -> str:
+    return "ok" if measured <= limit else "over"
+
+
+if __name__ == "__main__":
+    argparse.ArgumentParser(description=__doc__).parse_args()
+    raise SystemExit(main())
