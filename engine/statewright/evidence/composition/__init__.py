@@ -1,0 +1,1 @@
+"""Run, calls and tool calls together, explored whole."""
