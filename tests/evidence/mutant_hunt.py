@@ -37,7 +37,19 @@ from statewright_states.row import Event, Row
 from statewright_states.table import Table, Taken
 
 ROOT = Path(__file__).resolve().parents[2]
-LOOP = ("approvals", "compaction", "evaluation", "limits", "parallel", "repeats", "replies", "retries", "stop", "timers", "tools")
+LOOP = (
+    "approvals",
+    "compaction",
+    "evaluation",
+    "limits",
+    "parallel",
+    "repeats",
+    "replies",
+    "retries",
+    "stop",
+    "timers",
+    "tools",
+)
 FILES = (
     "tests/engine/loop/test_loop_rows.py",
     "tests/engine/loop/test_mixed_rows.py",
@@ -254,7 +266,15 @@ def hunt(names: Sequence[str], tell: Callable[[Hunted], None]) -> None:
     """Hunt the mutants of these names in this process, which is not to have run any test before."""
     known: Mapping[str, Mutation] = {mutation.name: mutation for table in TABLES for mutation in mutations(table)}
     os.chdir(ROOT)
-    options = ("-p", "no:terminal", "-p", "no:cacheprovider", "--hypothesis-seed=0", "-W", "ignore::pytest.PytestAssertRewriteWarning")
+    options = (
+        "-p",
+        "no:terminal",
+        "-p",
+        "no:cacheprovider",
+        "--hypothesis-seed=0",
+        "-W",
+        "ignore::pytest.PytestAssertRewriteWarning",
+    )
     code = pytest.main([*options, *FILES], plugins=[Hunt([known[name] for name in names], tell)])
     assert code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED), f"pytest ended with {code!r}"
 
