@@ -137,7 +137,7 @@ FAULTS = (
     Fault("an approval bypass", "TOOL-27 starts the call: a review, or the first of two approvals, is enough", approval_bypass,
           "approval"),
     Fault("a retry without a bound", "CALL-06 waits and tries again when every attempt is used up", retry_without_a_bound,
-          "retries"),
+          "basic-evaluation"),
     Fault("a result that settles twice", "TOOL-20 reports its result twice", settles_twice, "parallel-tools"),
     Fault("a lost event", "TOOL-21 tells nobody that the tool failed", lost_event, "parallel-tools"),
     Fault("a swapped target", "RUN-11 and RUN-12 have each other's targets", swapped_target, "approval"),
@@ -207,7 +207,7 @@ def told(fault: Fault, found: Found | None) -> str:
     lines = [f"{fault.name}: {fault.what}"]
     if found is None:
         return "\n".join([*lines, "  NOT FOUND"])
-    stage = "when the table is imported" if not fault.scope else f"by exploring run × call × tools ({fault.scope})"
+    stage = "when the table is imported" if not fault.scope else f"by exploring run, calls and tools together ({fault.scope})"
     lines += [f"  found {stage}: {found.by}", f"  {found.what}"]
     lines += [f"    {number}. {step}" for number, step in enumerate(found.witness, 1)]
     lines += [f"  where: {found.where}"]

@@ -31,7 +31,7 @@ FOUND_BY: dict[str, tuple[str, tuple[str, ...]]] = {
 """Which rule or claim finds a fault, and what stands in the witness, in this order."""
 
 AT_IMPORT = {
-    "a gap": ("generating + ReplyReceived", "no row fires when kind is length, .*budget_left is no", "add a row for this case"),
+    "a gap": ("generating + ReplyReceived", "kind is length, .*budget_left is no", "add a row for this case"),
     "an overlap": ("generating + ReplyReceived", "RUN-11 and RUN-12 both fire when .*needs_person is yes", "narrow the guard"),
     "a trap state": (
         "state backing_off",

@@ -46,7 +46,7 @@ from statewright_states.run.facts import (
 )
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
-from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested, ToolRequest
+from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested, ToolRequest
 from walker import Walker, Witness
 
 S = RunState
@@ -218,11 +218,19 @@ def _it_ends_once(taken: Taken[RunFacts]) -> None:
     ends = [command for command in taken.commands if isinstance(command, FinishRun)]
     if taken.to in RUN.final:
         assert [end.reason for end in ends] == [taken.facts.stop_reason]
+        assert taken.to is end_of(ends[0].reason), f"{taken.row.id} ends the run as {taken.to} because of {ends[0].reason}"
         assert taken.commands[-1] is ends[0], "the end comes last"
         assert not [call for call in taken.facts.tools if call.phase in OPEN_PHASES], f"{taken.row.id} leaves calls open"
     else:
         assert not ends
         assert taken.facts.stop_reason is None
+
+
+def end_of(reason: StopReason) -> RunState:
+    """How a run ends that ends for this reason: it did its task, or could not go on, or stands where it was left."""
+    if reason is StopReason.COMPLETED:
+        return S.SUCCESS
+    return S.FAILED if reason in (StopReason.LLM_ERROR, StopReason.CONTEXT_FULL, StopReason.INTERNAL_ERROR) else S.PARTIAL
 
 
 def _calls_go_forward(step: Witness[RunFacts], taken: Taken[RunFacts]) -> None:
