@@ -22,6 +22,7 @@ from statewright.config import (
 )
 from statewright.context import ContextBuilder, ContextManager
 from statewright.evaluate import EvalResult, SelfEvaluator
+from statewright.evidence.proof import Proof
 from statewright.fork import fork
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
@@ -89,6 +90,7 @@ __all__ = [
     "Problem",
     "Profile",
     "PromptConfig",
+    "Proof",
     "ProviderError",
     "Replayed",
     "RetryConfig",

@@ -19,6 +19,7 @@ from statewright.cli.diagram import diagram
 from statewright.cli.doctor import doctor
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.output import printable
+from statewright.cli.prove import prove_tables
 from statewright.cli.run import FROM_STDIN, resume, run
 from statewright.cli.runs import runs
 from statewright.cli.show import show
@@ -51,6 +52,7 @@ COMMANDS: Mapping[str, Callable[..., Exit]] = {
     "replay": replay_run,
     "verify": verify_runs,
     "diagram": diagram,
+    "prove": prove_tables,
     "doctor": doctor,
 }
 """In the order in which somebody meets them."""

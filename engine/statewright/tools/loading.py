@@ -1,4 +1,4 @@
-"""Tools named on a command line: ``package.module:attribute``, ``path/to/file.py:attribute``, or either without it."""
+"""Things named on a command line, tools above all: ``package.module:attribute``, ``path/to/file.py:attribute``."""
 
 from __future__ import annotations
 
@@ -28,16 +28,27 @@ def load_tools(specification: str) -> ToolRegistry:
     Raises ConfigurationError when the module does not import or holds nothing of the kind, ToolDeclarationError when
     a function in it cannot become a tool.
     """
+    named = load_named(specification, "tools")
+    _, attribute = _split(specification)
+    if not attribute and isinstance(named, ModuleType):
+        return _declared_in(named, specification)
+    return _registry_of(named, specification)
+
+
+def load_named(specification: str, role: str) -> object:
+    """The attribute that ``specification`` names, or the module where it names none. ``role`` is what errors call it.
+
+    Importing runs whatever stands in the module. Raises ConfigurationError when it does not import or has no such attribute.
+    """
     source, attribute = _split(specification)
-    module = _import(source, specification)
+    where = f"{role} {specification}"
+    module = _import(source, where)
     if not attribute:
-        return _declared_in(module, specification)
+        return module
     if not hasattr(module, attribute):
         public = [name for name in vars(module) if not name.startswith("_")]
-        raise ConfigurationError(
-            f"{source} has no attribute {attribute!r}", where=_where(specification), cure=did_you_mean(attribute, public)
-        )
-    return _registry_of(getattr(module, attribute), specification)
+        raise ConfigurationError(f"{source} has no attribute {attribute!r}", where=where, cure=did_you_mean(attribute, public))
+    return getattr(module, attribute)
 
 
 def _where(specification: str) -> str:
@@ -77,7 +88,7 @@ def _declared_in(module: ModuleType, specification: str) -> ToolRegistry:
     )
 
 
-def _import(source: str, specification: str) -> ModuleType:
+def _import(source: str, where: str) -> ModuleType:
     try:
         _make_importable(Path.cwd())
         return _import_file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
@@ -87,7 +98,7 @@ def _import(source: str, specification: str) -> ModuleType:
         last_line = traceback.format_exception_only(error)[-1].strip()
         raise ConfigurationError(
             f"{source or 'a module without a name'} cannot be imported: {last_line}",
-            where=f"{_where(specification)}{_origin(error)}",
+            where=f"{where}{raised_at(error)}",
             cure="name a module that is installed or in the current directory, or a path that ends in .py; mend what it raises",
         ) from error
 
@@ -116,7 +127,7 @@ def _make_importable(directory: Path) -> None:
         sys.path.insert(0, str(directory))
 
 
-def _origin(error: BaseException) -> str:
+def raised_at(error: BaseException) -> str:
     """``, file:line`` of the place in the caller's code where it was raised; nothing when none was reached."""
     if isinstance(error, SyntaxError):
         return f", {error.filename}:{error.lineno}"

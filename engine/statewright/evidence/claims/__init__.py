@@ -1,0 +1,1 @@
+"""What is claimed of each table beyond what is claimed of any."""
