@@ -12,6 +12,7 @@ start processes of their own meet no mutant there, and kill none.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -75,7 +76,7 @@ NOT_COUNTED = (
 )
 """Tests that compare lists of ids: a row that is gone trips them, whatever it did."""
 
-CPU_LIMIT_S = 10
+CPU_LIMIT_S = 6
 REAL_LIMIT_S = 120
 MEMORY_LIMIT_BYTES = 4 << 30
 WIDTH = 2
@@ -194,10 +195,16 @@ class Hunt:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.name.partition("[")[0] not in NOT_COUNTED]
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        self._failed |= report.failed
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> pytest.TestReport:
+        """That it failed is enough: how it looks would take longer than the test."""
+        self._failed |= call.excinfo is not None
+        outcome = "passed" if call.excinfo is None else "failed"
+        return pytest.TestReport(item.nodeid, item.location, {}, outcome, None, call.when)
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        gc.collect()
+        gc.freeze()  # what is shared with the processes to come stays shared
         taken = self._record(session.items)
         works = [self._work(mutation, [item for item, seen in taken if seen & places(mutation)]) for mutation in self.jobs]
         for number, told, ended in in_children(works):

@@ -85,9 +85,30 @@ def holds(path: Sequence[Witness[ToolFacts]]) -> None:
     facts, taken = step.decision.facts, step.decision
     commands = [command for earlier in path for command in _commands(earlier)]
     assert sum(isinstance(command, ReportSettled | ReportOutcomeUnknown) for command in commands) <= 1
-    assert taken.to not in TOOL.final or facts.message is not None, f"{taken.row.id} leaves the call without its message"
+    if taken.to in TOOL.final:
+        assert facts.message is not None, f"{taken.row.id} leaves the call without its message"
+        assert taken.to is end_of(step.event, facts), f"{taken.row.id} settles the call as {taken.to}"
     if any(isinstance(command, StartTool) for command in taken.commands):
         _it_may_start(facts, taken)
+
+
+ENDS: dict[type[Event], ToolState] = {
+    ToolReturned: S.RETURNED,
+    ToolFailed: S.FAILED,
+    ToolDeadline: S.TIMED_OUT,
+    ToolSkipped: S.SKIPPED,
+    ToolStopped: S.SKIPPED,
+    ToolRepeated: S.REPEATED,
+    ToolCancelled: S.CANCELLED,
+    ToolResumed: S.OUTCOME_UNKNOWN,
+    NobodyToAsk: S.DENIED,
+}
+
+
+def end_of(event: Event, facts: ToolFacts) -> ToolState:
+    """How a call settles with this event: as what happened to it, else as what was found or said about it."""
+    faulty = facts.assessment is Assessment.FAULTY
+    return ENDS.get(type(event), S.FAILED if faulty else S.DENIED)
 
 
 def _commands(step: Witness[ToolFacts]) -> Sequence[object]:
