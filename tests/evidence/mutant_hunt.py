@@ -1,6 +1,6 @@
 """Hunts mutants of the tables with the tests: for each the first test that fails, or none.
 
-    python tests/evidence/mutant_hunt.py NAME...        hunt these mutants, and tell what came of each
+    echo '["RUN-12 dropped"]' | python tests/evidence/mutant_hunt.py          hunt these mutants, and tell what came of each
 
 The tests are collected once, by pytest. Before any of them runs, a process is forked for each mutant; there the shared
 table becomes the mutant, and the tests that take the changed row run, in a fixed order, until one fails. Which tests take
@@ -19,7 +19,7 @@ import resource
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from itertools import zip_longest
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -109,7 +109,10 @@ class Child:
 
 
 def in_children(works: Sequence[Callable[[Tell], None]]) -> Iterator[tuple[int, list[Any], bool]]:
-    """Do each work in a process of its own, a few at a time: its number, what it told, and whether it came to its end."""
+    """Do each work in a process of its own, a few at a time: its number, what it told, and whether it came to its end.
+
+    It did not when a signal ended the process. Raises RuntimeError when the work raised.
+    """
     waiting = list(enumerate(works))[::-1]
     running: dict[Connection, tuple[int, Child]] = {}
     while waiting or running:
@@ -125,7 +128,10 @@ def in_children(works: Sequence[Callable[[Tell], None]]) -> Iterator[tuple[int, 
             except EOFError:
                 child.process.join()
                 del running[inbox]
-                yield number, child.told, child.process.exitcode == 0
+                code = child.process.exitcode or 0
+                if code > 0:
+                    raise RuntimeError(f"work {number} raised in its process, after it had told {child.told[-1:]}") from None
+                yield number, child.told, code == 0
 
 
 def _forked(work: Callable[[Tell], None]) -> Child:
@@ -135,7 +141,6 @@ def _forked(work: Callable[[Tell], None]) -> Child:
     def alone() -> None:
         with open(os.devnull, "w") as nowhere:
             os.dup2(nowhere.fileno(), 1)
-            os.dup2(nowhere.fileno(), 2)
         with TemporaryDirectory() as folder:
             os.environ["PYTEST_DEBUG_TEMPROOT"] = folder
             work(outbox.send)
@@ -269,7 +274,7 @@ def _limit() -> None:
         signal.setitimer(timer, seconds)
 
 
-def hunt(names: Sequence[str], tell: Callable[[Hunted], None]) -> None:
+def hunt(names: Sequence[str], tell: Callable[[Hunted], None], files: Sequence[str] = FILES) -> None:
     """Hunt the mutants of these names in this process, which is not to have run any test before."""
     known: Mapping[str, Mutation] = {mutation.name: mutation for table in TABLES for mutation in mutations(table)}
     os.chdir(ROOT)
@@ -282,13 +287,14 @@ def hunt(names: Sequence[str], tell: Callable[[Hunted], None]) -> None:
         "-W",
         "ignore::pytest.PytestAssertRewriteWarning",
     )
-    code = pytest.main([*options, *FILES], plugins=[Hunt([known[name] for name in names], tell)])
+    code = pytest.main([*options, *files], plugins=[Hunt([known[name] for name in names], tell)])
     assert code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED), f"pytest ended with {code!r}"
 
 
-def main(names: Sequence[str]) -> None:
-    hunt(names, lambda hunted: print(json.dumps([hunted.mutant, hunted.test, hunted.ended, hunted.tests]), flush=True))
+def main() -> None:
+    """Names as a JSON list on stdin, files to hunt with as arguments; on stdout a JSON list for each mutant: ``Hunted``."""
+    hunt(json.load(sys.stdin), lambda hunted: print(json.dumps(astuple(hunted)), flush=True), sys.argv[1:] or FILES)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -116,7 +116,8 @@ def _changes(table: Table[Any], stated: Stated) -> Iterator[Change]:
             yield MutationKind.TARGET_CHANGED, f"to {target} instead of {_shown(stated)}", replace(stated, to=target)
         for position, effect in enumerate(stated.do):
             fewer = (*stated.do[:position], *stated.do[position + 1 :])
-            yield MutationKind.EFFECT_REMOVED, f"without {effect.__name__}", replace(stated, do=fewer)
+            again = f" ({position + 1})" if effect in stated.do[:position] else ""
+            yield MutationKind.EFFECT_REMOVED, f"without {effect.__name__}{again}", replace(stated, do=fewer)
 
 
 def _flipped(stated: Stated) -> Iterator[Change]:
