@@ -101,7 +101,8 @@ def decides_alike(mutation: Mutation) -> bool:
 
 
 def _alike(before: Row, after: Row, ignores: Sequence[Ignore]) -> bool:
-    conditions = [condition for stated in (before, after, *ignores) for condition in stated.when]
+    guards = [before.when, after.when, *(ignore.when for ignore in ignores)]
+    conditions = [condition for guard in guards for condition in guard]
     questions = {condition.question.name: condition.question for condition in conditions}
     for answers in product(*(question.answers for question in questions.values())):
         given: dict[str, Answer] = dict(zip(questions, answers, strict=True))
@@ -117,23 +118,24 @@ def run_all() -> Run:
     """Judge every mutant."""
     everything = every_mutation()
     rules = {mutation.name: rule for mutation in everything if (rule := broken_rule(mutation)) is not None}
-    built = [mutation for mutation in everything if mutation.name not in rules]
-    tests = {found.mutant: found for found in hunted(built)}
-    left = [mutation for mutation in built if tests[mutation.name].test is None]
+    built = (mutation for mutation in everything if mutation.name not in rules)
+    others = [mutation for mutation in built if not decides_alike(mutation)]
+    tests = {found.mutant: found for found in hunted(others) if found.test is not None}
+    left = [mutation for mutation in others if mutation.name not in tests]
     claims = dict(zip((mutation.name for mutation in left), proven_wrong(left), strict=True))
-    sample = [mutation for mutation in built if not decides_alike(mutation)][::SAMPLED]
-    judged: list[Judged] = []
-    for mutation in everything:
-        name = mutation.name
-        if name in rules:
-            judged.append(Judged(mutation, RULE, rules[name]))
-        elif (found := tests[name]).test is not None:
-            judged.append(Judged(mutation, TEST, found.test, found.ended))
-        elif (claim := claims[name]) is not None:
-            judged.append(Judged(mutation, PROOF, claim))
-        else:
-            judged.append(Judged(mutation, reason=WINS if decides_alike(mutation) else REASONS.get(name, "")))
-    return Run(tuple(judged), proven=sum(claim is not None for claim in proven_wrong(sample)), sampled=len(sample))
+    sample = others[::SAMPLED]
+
+    def judged(mutation: Mutation) -> Judged:
+        if mutation.name in rules:
+            return Judged(mutation, RULE, rules[mutation.name])
+        if (found := tests.get(mutation.name)) is not None:
+            return Judged(mutation, TEST, found.test or "", found.ended)
+        if (claim := claims.get(mutation.name)) is not None:
+            return Judged(mutation, PROOF, claim)
+        return Judged(mutation, reason=REASONS.get(mutation.name, "") if mutation.name in claims else WINS)
+
+    proven = sum(claim is not None for claim in proven_wrong(sample))
+    return Run(tuple(judged(mutation) for mutation in everything), proven, len(sample))
 
 
 def section() -> Section:

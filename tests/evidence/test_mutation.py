@@ -25,12 +25,12 @@ def test_the_rules_of_the_format_are_the_first_to_notice() -> None:
 
 
 def test_tests_notice_what_the_rules_let_through() -> None:
-    mutants = ["PLAN-02 without start_build", "PLAN-08 to building instead of success", "PLAN-90 dropped"]
+    mutants = ["PLAN-02 without start_build", "PLAN-09 to success instead of partial", "PLAN-90 dropped"]
     found = hunted([NAMED[name] for name in mutants], ["tests/engine/loop/test_mixed_rows.py"])
-    planned_and_built = "tests/engine/loop/test_mixed_rows.py::test_the_task_takes_its_rows_and_ends_once[planned and built]"
+    test = "tests/engine/loop/test_mixed_rows.py::test_the_task_takes_its_rows_and_ends_once"
     assert found == [
-        Hunted(mutants[0], planned_and_built, True, 1),
-        Hunted(mutants[1], planned_and_built, True, 1),
+        Hunted(mutants[0], f"{test}[planned and built]", True, 1),
+        Hunted(mutants[1], f"{test}[a build that is cut off]", True, 1),
         Hunted(mutants[2], None, True, 0),
     ]
 

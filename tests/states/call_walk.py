@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
-from statewright_states.call.commands import CallOutcome, ReportCall, SendRequest
+from statewright_states.call.commands import AbortRequest, CallOutcome, ReportCall, SendRequest, WatchStepDeadline
 from statewright_states.call.events import (
     AttemptFailed,
     AttemptReplied,
@@ -61,8 +61,21 @@ def holds(path: Sequence[Witness[CallFacts]]) -> None:
     assert facts.model_index <= facts.fallbacks
     _each_request_has_a_number_of_its_own(step.facts, taken)
     _it_reports_when_somebody_waits(taken)
+    _an_earlier_request_changes_nothing(step)
+    given = {type(command) for command in taken.commands}
+    if taken.to in CALL.final and isinstance(step.event, CancelRequested | StepDeadline):
+        assert AbortRequest in given, f"{taken.row.id} leaves the request on the wire"
+    if isinstance(step.event, Resumed):
+        assert WatchStepDeadline in given, f"{taken.row.id} takes a call up without its deadline"
     if facts.stop:
         assert not [command for command in taken.commands if isinstance(command, SendRequest)], taken.row.id
+
+
+def _an_earlier_request_changes_nothing(step: Witness[CallFacts]) -> None:
+    if isinstance(step.event, ReplyBegan | AttemptReplied | AttemptFailed | BackoffElapsed):
+        assert step.event.send == step.facts.send, (
+            f"{step.id} takes a result of request {step.event.send} for the present one's"
+        )
 
 
 def _each_request_has_a_number_of_its_own(before: CallFacts, taken: Taken[CallFacts]) -> None:

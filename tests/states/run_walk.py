@@ -10,7 +10,17 @@ from random import Random
 from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
 from statewright_states.row import SAME, Event
-from statewright_states.run.commands import CallModel, CancelTool, FinishRun, PlanCompaction, SkipTool
+from statewright_states.run.commands import (
+    CallModel,
+    CancelTool,
+    DropOldExchanges,
+    FinishRun,
+    PlanCompaction,
+    ReplaceOldExchanges,
+    SkipTool,
+    WatchRunDeadline,
+    WithdrawOutcomeQuestion,
+)
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
@@ -89,9 +99,10 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
             OutcomeStated("tool", True, "somebody", ""),
         )
         return [*from_outside, *late, MessageUnreadable("it is not JSON", "raw")]
-    if state is S.ACCEPTED:
-        return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside]
     nobody_asked = OutcomeStated("another tool", True, "somebody", "")
+    if state is S.ACCEPTED:
+        early = (nobody_asked, EstimatorFailed("no number"), MessageUnreadable("it is not JSON", "raw"))
+        return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside, *early]
     return [
         *_ordinary(state, facts, chance),
         *from_outside,
@@ -193,6 +204,7 @@ def holds(path: Sequence[Witness[RunFacts]]) -> None:
     _calls_are_settled_by_one_command(step, step.decision)
     _nobody_waits_for_nothing(step.decision)
     _a_stop_asks_nothing_new(step.decision)
+    _what_an_event_calls_for_is_commanded(step.event, step.decision)
 
 
 def worst_case(limits: RunSettings) -> int:
@@ -265,6 +277,20 @@ def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:
     if taken.facts.stop:
         assert not [command for command in taken.commands if isinstance(command, CallModel)], taken.row.id
         assert CallPhase.WAITING not in {call.phase for call in taken.facts.tools}, taken.row.id
+
+
+def _what_an_event_calls_for_is_commanded(event: Event, taken: Taken[RunFacts]) -> None:
+    given = {type(command) for command in taken.commands}
+    match event:
+        case SummaryReady():
+            assert ReplaceOldExchanges in given, f"{taken.row.id} leaves a summary unused"
+            assert (DropOldExchanges in given) == bool(event.dropped), taken.row.id
+        case OutcomeStated() if event.go_on:
+            assert WithdrawOutcomeQuestion in given, f"{taken.row.id} leaves a question open that has its answer"
+        case Resumed() if taken.to not in (S.ACCEPTED, S.QUEUED):
+            assert WatchRunDeadline in given, f"{taken.row.id} takes a run up without its deadline"
+        case _:
+            pass
 
 
 def run_walker() -> Walker[RunFacts]:

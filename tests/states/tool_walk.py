@@ -10,7 +10,14 @@ from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
 from statewright_states.table import Taken
-from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled, StartTool
+from statewright_states.tool.commands import (
+    AbandonTool,
+    AssessTool,
+    ReportOutcomeUnknown,
+    ReportSettled,
+    StartTool,
+    WithdrawQuestion,
+)
 from statewright_states.tool.events import (
     ApprovalGiven,
     NobodyToAsk,
@@ -88,8 +95,15 @@ def holds(path: Sequence[Witness[ToolFacts]]) -> None:
     if taken.to in TOOL.final:
         assert facts.message is not None, f"{taken.row.id} leaves the call without its message"
         assert taken.to is end_of(step.event, facts), f"{taken.row.id} settles the call as {taken.to}"
-    if any(isinstance(command, StartTool) for command in taken.commands):
+    given = {type(command) for command in taken.commands}
+    if StartTool in given:
         _it_may_start(facts, taken)
+    if taken.to is S.REQUESTED and facts.assessment is Assessment.PENDING and not isinstance(step.event, ToolReleased):
+        assert AssessTool in given, f"after {taken.row.id} nobody assesses the call"
+    if step.state is S.RUNNING and isinstance(step.event, ToolCancelled | ToolDeadline):
+        assert AbandonTool in given, f"{taken.row.id} leaves a tool at work that nobody waits for"
+    if isinstance(step.event, ApprovalGiven):
+        assert (WithdrawQuestion in given) == (facts.approval is not Approval.OPEN), f"{taken.row.id}: is it still a question?"
 
 
 ENDS: dict[type[Event], ToolState] = {

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any, TypeVar, cast
 
 from statewright_states.question import Condition, show_answer
+from statewright_states.requirements import stated_in
 from statewright_states.row import SAME, Declaration, Ignore, Row
 from statewright_states.table import Table
 
@@ -54,7 +55,7 @@ def mutations(table: Table[Any]) -> tuple[Mutation, ...]:
     """Every mutation of a table, in the order of its rows, then of its ignores."""
     return tuple(
         Mutation(f"{stated.id} {what}", kind, table.name, stated.id, what, instead)
-        for stated in (*table.rows, *table.ignores)
+        for stated in stated_in(table)
         for kind, what, instead in _changes(table, stated)
     )
 
@@ -85,16 +86,15 @@ def operated(table: Table[F], changes: Mapping[str, Stated | None], added: Seque
 
 def declaration(table: Table[Any], changes: Mapping[str, Stated | None], added: Sequence[Stated] = ()) -> Declaration:
     """The changed table as it would be written, unchecked."""
-    unknown = changes.keys() - {stated.id for stated in (*table.rows, *table.ignores)}
+    unknown = changes.keys() - {stated.id for stated in stated_in(table)}
     if unknown:
         raise KeyError(f"table {table.name} has no {', '.join(sorted(unknown))}")
-    stated = [
-        instead for old in (*table.rows, *table.ignores) for instead in (changes.get(old.id, old),) if instead is not None
-    ]
+    stated = [instead for old in stated_in(table) if (instead := changes.get(old.id, old)) is not None]
     rows = tuple(one for one in (*stated, *added) if isinstance(one, Row))
     ignores = tuple(one for one in (*stated, *added) if isinstance(one, Ignore))
     final = tuple(state for state in table.states if state in table.final)
-    happy = tuple(identity for identity in table.happy if changes.get(identity, rows) is not None)
+    left = {row.id for row in rows}
+    happy = tuple(identity for identity in table.happy if identity in left)
     return Declaration(table.name, table.states, table.initial, final, rows, ignores, happy)
 
 
