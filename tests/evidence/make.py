@@ -19,13 +19,12 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from time import perf_counter
 
-import mutation
-
 import both_ways
 import claims
 import coverage_run
 import fault_table
 import guide
+import mutation
 import second_opinion
 from folder import dead_links, verdict, write_folder
 from statewright.evidence import composition, promela, proofs_section, versions

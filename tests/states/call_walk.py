@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
-from statewright_states.call.commands import ReportCall, SendRequest
+from statewright_states.call.commands import AbortRequest, CallOutcome, ReportCall, SendRequest, WatchStepDeadline
 from statewright_states.call.events import (
     AttemptFailed,
     AttemptReplied,
@@ -47,6 +47,10 @@ def _results(send: int) -> Sequence[Event]:
     return [AttemptReplied(send, "message", None, None, "stop", 1, 1, 0, 0, 1), *failures]
 
 
+ENDS = {CallOutcome.REPLIED: S.REPLIED, CallOutcome.TIMED_OUT: S.TIMED_OUT, CallOutcome.STOPPED: S.CANCELLED}
+"""How a call ends with what it reports; with anything else it has failed."""
+
+
 def holds(path: Sequence[Witness[CallFacts]]) -> None:
     step = path[-1]
     assert isinstance(step.decision, Taken)
@@ -57,8 +61,21 @@ def holds(path: Sequence[Witness[CallFacts]]) -> None:
     assert facts.model_index <= facts.fallbacks
     _each_request_has_a_number_of_its_own(step.facts, taken)
     _it_reports_when_somebody_waits(taken)
+    _an_earlier_request_changes_nothing(step)
+    given = {type(command) for command in taken.commands}
+    if taken.to in CALL.final and isinstance(step.event, CancelRequested | StepDeadline):
+        assert AbortRequest in given, f"{taken.row.id} leaves the request on the wire"
+    if isinstance(step.event, Resumed):
+        assert WatchStepDeadline in given, f"{taken.row.id} takes a call up without its deadline"
     if facts.stop:
         assert not [command for command in taken.commands if isinstance(command, SendRequest)], taken.row.id
+
+
+def _an_earlier_request_changes_nothing(step: Witness[CallFacts]) -> None:
+    if isinstance(step.event, ReplyBegan | AttemptReplied | AttemptFailed | BackoffElapsed):
+        assert step.event.send == step.facts.send, (
+            f"{step.id} takes a result of request {step.event.send} for the present one's"
+        )
 
 
 def _each_request_has_a_number_of_its_own(before: CallFacts, taken: Taken[CallFacts]) -> None:
@@ -70,9 +87,14 @@ def _each_request_has_a_number_of_its_own(before: CallFacts, taken: Taken[CallFa
 
 def _it_reports_when_somebody_waits(taken: Taken[CallFacts]) -> None:
     reports = [command for command in taken.commands if isinstance(command, ReportCall)]
-    awaited = taken.to in CALL.final and taken.row.event is not CancelRequested
+    cancelled = taken.row.event is CancelRequested
+    assert not cancelled or taken.to is S.CANCELLED, f"{taken.row.id} ends a cancelled call as {taken.to}"
+    awaited = taken.to in CALL.final and not cancelled
     assert len(reports) == awaited, taken.row.id
     assert all(report.attempts == taken.facts.attempts for report in reports)
+    if reports:
+        outcome = reports[0].outcome
+        assert taken.to is ENDS.get(outcome, S.FAILED), f"{taken.row.id} ends the call as {taken.to} and reports {outcome}"
 
 
 def call_walker() -> Walker[CallFacts]:

@@ -60,8 +60,22 @@ def holds(path: Sequence[Witness[PlanBuildFacts]]) -> None:
     finished = [command for earlier in path for command in commands_of(earlier) if isinstance(command, FinishRun)]
     assert len(finished) == (taken.to in PLAN_BUILD.final), f"{taken.row.id} ends the task without a reason, or twice"
     assert facts.stop_reason == (finished[0].reason if finished else None)
+    assert not finished or taken.to is end_of(step.event), f"{taken.row.id} ends the task as {taken.to}"
     for command in taken.commands:
         _it_may_be_commanded(command, facts, taken, step)
+
+
+def end_of(event: Event) -> PlanBuildState:
+    """How a task ends with this event: as its build did; without one it has failed, or stands where it was left."""
+    match event:
+        case BuildEnded():
+            return S(event.end.status.value)
+        case PlanEnded() if event.end.status is Ending.FAILED:
+            return S.FAILED
+        case EngineFailed():
+            return S.FAILED
+        case _:
+            return S.PARTIAL
 
 
 def commands_of(step: Witness[PlanBuildFacts]) -> Sequence[Command]:

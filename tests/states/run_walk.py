@@ -10,7 +10,17 @@ from random import Random
 from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
 from statewright_states.row import SAME, Event
-from statewright_states.run.commands import CallModel, CancelTool, FinishRun, PlanCompaction, SkipTool
+from statewright_states.run.commands import (
+    CallModel,
+    CancelTool,
+    DropOldExchanges,
+    FinishRun,
+    PlanCompaction,
+    ReplaceOldExchanges,
+    SkipTool,
+    WatchRunDeadline,
+    WithdrawOutcomeQuestion,
+)
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
@@ -46,7 +56,7 @@ from statewright_states.run.facts import (
 )
 from statewright_states.run.table import RUN
 from statewright_states.table import Taken
-from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested, ToolRequest
+from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested, ToolRequest
 from walker import Walker, Witness
 
 S = RunState
@@ -190,6 +200,7 @@ def holds(path: Sequence[Witness[RunFacts]]) -> None:
     _calls_are_settled_by_one_command(step, step.decision)
     _nobody_waits_for_nothing(step.decision)
     _a_stop_asks_nothing_new(step.decision)
+    _what_an_event_calls_for_is_commanded(step.event, step.decision)
 
 
 def worst_case(limits: RunSettings) -> int:
@@ -215,11 +226,19 @@ def _it_ends_once(taken: Taken[RunFacts]) -> None:
     ends = [command for command in taken.commands if isinstance(command, FinishRun)]
     if taken.to in RUN.final:
         assert [end.reason for end in ends] == [taken.facts.stop_reason]
+        assert taken.to is end_of(ends[0].reason), f"{taken.row.id} ends the run as {taken.to} because of {ends[0].reason}"
         assert taken.commands[-1] is ends[0], "the end comes last"
         assert not [call for call in taken.facts.tools if call.phase in OPEN_PHASES], f"{taken.row.id} leaves calls open"
     else:
         assert not ends
         assert taken.facts.stop_reason is None
+
+
+def end_of(reason: StopReason) -> RunState:
+    """How a run ends that ends for this reason: it did its task, or could not go on, or stands where it was left."""
+    if reason is StopReason.COMPLETED:
+        return S.SUCCESS
+    return S.FAILED if reason in (StopReason.LLM_ERROR, StopReason.CONTEXT_FULL, StopReason.INTERNAL_ERROR) else S.PARTIAL
 
 
 def _calls_go_forward(step: Witness[RunFacts], taken: Taken[RunFacts]) -> None:
@@ -256,6 +275,20 @@ def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:
     if taken.facts.stop:
         assert not [command for command in taken.commands if isinstance(command, CallModel)], taken.row.id
         assert CallPhase.WAITING not in {call.phase for call in taken.facts.tools}, taken.row.id
+
+
+def _what_an_event_calls_for_is_commanded(event: Event, taken: Taken[RunFacts]) -> None:
+    given = {type(command) for command in taken.commands}
+    match event:
+        case SummaryReady():
+            assert ReplaceOldExchanges in given, f"{taken.row.id} leaves a summary unused"
+            assert (DropOldExchanges in given) == bool(event.dropped), taken.row.id
+        case OutcomeStated() if event.go_on:
+            assert WithdrawOutcomeQuestion in given, f"{taken.row.id} leaves a question open that has its answer"
+        case Resumed() if taken.to not in (S.ACCEPTED, S.QUEUED):
+            assert WatchRunDeadline in given, f"{taken.row.id} takes a run up without its deadline"
+        case _:
+            pass
 
 
 def run_walker() -> Walker[RunFacts]:

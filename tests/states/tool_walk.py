@@ -10,7 +10,14 @@ from statewright_states.approval import ApprovalRule
 from statewright_states.effects import ToolEffect
 from statewright_states.row import Event
 from statewright_states.table import Taken
-from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled, StartTool
+from statewright_states.tool.commands import (
+    AbandonTool,
+    AssessTool,
+    ReportOutcomeUnknown,
+    ReportSettled,
+    StartTool,
+    WithdrawQuestion,
+)
 from statewright_states.tool.events import (
     ApprovalGiven,
     NobodyToAsk,
@@ -85,11 +92,39 @@ def holds(path: Sequence[Witness[ToolFacts]]) -> None:
     facts, taken = step.decision.facts, step.decision
     commands = [command for earlier in path for command in _commands(earlier)]
     assert sum(isinstance(command, ReportSettled | ReportOutcomeUnknown) for command in commands) <= 1
-    assert taken.to not in TOOL.final or facts.message is not None, f"{taken.row.id} leaves the call without its message"
+    if taken.to in TOOL.final:
+        assert facts.message is not None, f"{taken.row.id} leaves the call without its message"
+        assert taken.to is end_of(step.event, facts), f"{taken.row.id} settles the call as {taken.to}"
     needs_person = taken.to is S.REQUESTED and facts.assessment is Assessment.PERSON
     assert not needs_person, f"{taken.row.id} leaves a call that needs a person where nobody is asked"
-    if any(isinstance(command, StartTool) for command in taken.commands):
+    given = {type(command) for command in taken.commands}
+    if StartTool in given:
         _it_may_start(facts, taken)
+    if taken.to is S.REQUESTED and facts.assessment is Assessment.PENDING and not isinstance(step.event, ToolReleased):
+        assert AssessTool in given, f"after {taken.row.id} nobody assesses the call"
+    if step.state is S.RUNNING and isinstance(step.event, ToolCancelled | ToolDeadline):
+        assert AbandonTool in given, f"{taken.row.id} leaves a tool at work that nobody waits for"
+    if isinstance(step.event, ApprovalGiven):
+        assert (WithdrawQuestion in given) == (facts.approval is not Approval.OPEN), f"{taken.row.id}: is it still a question?"
+
+
+ENDS: dict[type[Event], ToolState] = {
+    ToolReturned: S.RETURNED,
+    ToolFailed: S.FAILED,
+    ToolDeadline: S.TIMED_OUT,
+    ToolSkipped: S.SKIPPED,
+    ToolStopped: S.SKIPPED,
+    ToolRepeated: S.REPEATED,
+    ToolCancelled: S.CANCELLED,
+    ToolResumed: S.OUTCOME_UNKNOWN,
+    NobodyToAsk: S.DENIED,
+}
+
+
+def end_of(event: Event, facts: ToolFacts) -> ToolState:
+    """How a call settles with this event: as what happened to it, else as what was found or said about it."""
+    faulty = facts.assessment is Assessment.FAULTY
+    return ENDS.get(type(event), S.FAILED if faulty else S.DENIED)
 
 
 def _commands(step: Witness[ToolFacts]) -> Sequence[object]:

@@ -18,6 +18,8 @@ Shape = Mapping[str, Any]
 Talk = tuple[str, str, str, str]
 """A machine and its command (both empty where nobody commanded it), and the machine and the event that came of it."""
 SETTLED = frozenset(state.value for state in TOOL.final)
+FAILURES = ("llm_error", "context_full", "internal_error")
+"""The reasons for which a run ends as failed; for any other it stands where it was left, or is done."""
 ALL_ROWS = frozenset(identity for name in MACHINES["run"] for cell in TABLES[name].cells.values() for identity in cell.ids)
 """Every row and ignore of the machines that an agent's run is made of."""
 
@@ -118,6 +120,8 @@ def well_formed(messages: Sequence[Mapping[str, Any]]) -> None:
 def _as_the_end_says(end: Shape, state: AgentState) -> None:
     said, seen = (end["status"], end["stop_reason"], end["model_calls"]), (state.status, state.stop_reason, state.model_calls)
     assert said == seen, f"the end says {said}, the state {seen}"
+    expected = {"completed": Status.SUCCESS, **dict.fromkeys(FAILURES, Status.FAILED)}.get(end["stop_reason"], Status.PARTIAL)
+    assert state.status is expected, f"the run ended as {state.status} because of {end['stop_reason']}"
     assert state.final_output is not None, "a run that ended has no output"
 
 

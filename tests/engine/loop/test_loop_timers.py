@@ -4,12 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from typing import Any
 
 import pytest
 
-from loop_scenarios import Person, asks, call, judges, play, says
+from loop_scenarios import RUN_ID, Outcome, Person, asks, call, judges, play, playing, says
 from loop_tools import Bench
-from statewright import AgentConfig, AgentLoop, EvaluationConfig, EvaluationMode, LLMResponse, OnLimit, RetryConfig
+from statewright import (
+    AgentConfig,
+    AgentLoop,
+    EvaluationConfig,
+    EvaluationMode,
+    LLMResponse,
+    MemoryJournal,
+    OnLimit,
+    RetryConfig,
+)
+from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states.errors import ServerFailed
 
@@ -119,6 +130,48 @@ def test_waiting_for_a_person_is_not_under_the_timer_of_the_tool() -> None:
     assert play([asks(call("pay", seconds=29)), says("paid")], Bench().tools, approver=Person(after_s=500)).outcomes == [
         "returned"
     ]
+
+
+# -- taken up again --------------------------------------------------------------------------------------------------
+
+
+async def lost_and_taken_up(script: list[Item], config: AgentConfig, **options: Any) -> Outcome:
+    """A run whose process is lost after five seconds, taken up in another one."""
+    journal, provider = MemoryJournal(clock=VirtualClock()), ScriptedProvider(script)
+    lost = AgentLoop(provider, config=config, journal=journal, clock=VirtualClock(), **options)
+    task = asyncio.create_task(lost.run("the task", run_id=RUN_ID))
+    await asyncio.sleep(5)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    return await playing(provider, config=config, journal=journal, resume=True, **options)
+
+
+async def _builds_for_ever(prompt: str, history: object) -> list[dict[str, str]]:
+    await asyncio.sleep(1000)
+    return [{"role": "user", "content": prompt}]
+
+
+@pytest.mark.parametrize(
+    ("script", "options"),
+    [([], {"on_build_context": _builds_for_ever}), ([Delay(1000), Delay(1000), says("done")], {})],
+    ids=["preparing", "generating"],
+)
+def test_the_run_deadline_holds_for_a_run_that_is_taken_up(script: list[Item], options: dict[str, Any]) -> None:
+    outcome = run_virtual(lost_and_taken_up(script, AgentConfig(run_timeout_s=60), **options))
+    assert (outcome.status, outcome.reason) == ("partial", "run_timeout")
+    assert outcome.ended_at_s <= 65
+
+
+@pytest.mark.parametrize(
+    "script",
+    [[Delay(1000), Delay(1000), says("done")], [ServerFailed("down"), Delay(1000), says("done")]],
+    ids=["generating", "backing off"],
+)
+def test_the_step_deadline_holds_for_a_call_that_is_taken_up(script: list[Item]) -> None:
+    config = AgentConfig(run_timeout_s=0, step_timeout_s=30, retry=RetryConfig(waits_s=(20,), max_wait_s=20))
+    outcome = run_virtual(lost_and_taken_up(script, config))
+    assert (outcome.status, outcome.reason) == ("partial", "step_timeout")
+    assert outcome.ended_at_s <= 35
 
 
 # -- no signals, any thread ------------------------------------------------------------------------------------------
