@@ -4,4 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-REASONS: Mapping[str, str] = {}
+NEVER_ASKED = "equivalent: a person is asked about an outcome while acting alone, so that here nobody is awaited (proven)"
+ELSEWHERE = ("accepted", "queued", "preparing", "generating", "awaiting_approval", "compacting", "evaluating", "closing")
+
+REASONS: Mapping[str, str] = {f"RUN-100 dropped in {state}": NEVER_ASKED for state in ELSEWHERE}

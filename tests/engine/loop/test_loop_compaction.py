@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from loop_invariants import shapes_of
-from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says
+from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says, stop
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, Message, RetryConfig
 from statewright.config import ENGLISH
@@ -19,7 +19,7 @@ from statewright.context import MAX_SUMMARY_CHARS, ContextManager
 from statewright.conversation import Conversation, rolling_digest
 from statewright.estimates import RuleOfThumb
 from statewright.testing.virtual_time import run_virtual
-from statewright_providers.scripted import ScriptedProvider
+from statewright_providers.scripted import Delay, ScriptedProvider
 from statewright_states.errors import ContextOverflow, ServerFailed
 from statewright_states.messages import ToolCall, Usage
 from statewright_states.ports import Journal, ModelRequest, ReplyObserver
@@ -374,3 +374,27 @@ def test_what_was_mended_is_told_in_bounds() -> None:
     orphans = [{"role": "tool", "content": "lost", "tool_call_id": str(number)} for number in range(1000)]
     (built,) = data_of(play([says("done")], history=orphans), "ContextBuilt")
     assert (len(built["mended"]), built["mended"][-1]) == (101, "and 900 more")
+
+
+COUNTS = [asks(call("count", n=n)) for n in (40, 600, 800)]
+"""Three exchanges, of which the last alone fits beside a summary."""
+TOO_LONG = [*COUNTS[:2], asks(call("count", n=4000))]
+
+
+@pytest.mark.parametrize(
+    ("script", "more", "row", "roles"),
+    [
+        ([*COUNTS, says("short", tokens=9)], {"budget": BudgetConfig(max_total_tokens=9)}, "RUN-76", "uaat"),
+        ([*COUNTS, Delay(10), says("short")], {}, "RUN-44", "uaat"),
+        ([*TOO_LONG, says("short")], {}, "RUN-43", "uat"),
+    ],
+    ids=["the budget is used up", "a stop", "still too long"],
+)
+def test_a_run_that_ends_with_a_summary_leaves_the_messages_that_it_would_have_gone_on_with(
+    script: Sequence[Any], more: Mapping[str, Any], row: str, roles: str
+) -> None:
+    at = [(5, stop)] if row == "RUN-44" else []
+    outcome = play(script, Bench().tools, window(850, keep=2, **more), at=at)
+    assert row in outcome.rows
+    assert outcome.roles == roles
+    assert ("short" in str(outcome.state.messages[1]["content"])) == (roles == "uaat")
