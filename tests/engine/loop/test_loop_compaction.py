@@ -394,7 +394,8 @@ def test_a_run_that_ends_with_a_summary_leaves_the_messages_that_it_would_have_g
     script: Sequence[Any], more: Mapping[str, Any], row: str, roles: str
 ) -> None:
     at = [(5, stop)] if row == "RUN-44" else []
-    outcome = play(script, Bench().tools, window(850, keep=2, **more), at=at)
+    context = ContextConfig(max_context_tokens=850, summarize_after_steps=0, keep_recent_steps=2)
+    outcome = play(script, Bench().tools, AgentConfig(context=context, **more), at=at)
     assert row in outcome.rows
     assert outcome.roles == roles
     assert ("short" in str(outcome.state.messages[1]["content"])) == (roles == "uaat")
