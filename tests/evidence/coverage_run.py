@@ -57,7 +57,8 @@ def measured(
         "pairs.csv": pairs_csv(figures, no_effect),
     }
     outcome = Outcome.BROKEN if problems else Outcome.HOLDS
-    return Section(NAME, TITLE, outcome, _summary(figures, found, problems), files, perf_counter() - began_s)
+    results = {"complete": not problems}
+    return Section(NAME, TITLE, outcome, _summary(figures, found, problems), files, perf_counter() - began_s, results)
 
 
 def faults(figures: Iterable[TableCoverage], no_run: Mapping[str, str], no_effect: Mapping[Asked, str]) -> Iterator[str]:

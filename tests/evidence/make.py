@@ -25,6 +25,7 @@ import coverage_run
 import fault_table
 import guide
 import mutation
+import planted_faults
 import second_opinion
 from folder import dead_links, verdict, write_folder
 from statewright.evidence import composition, promela, proofs_section, versions
@@ -43,6 +44,7 @@ MAKERS: dict[str, Callable[[Path], Section]] = {
     "spin": lambda journals: promela.section(),
     "coverage": coverage_run.section,
     "traceability": lambda journals: both_ways.section(coverage_run.observed(journals)),
+    "planted": lambda journals: planted_faults.section(),
     "faults": lambda journals: fault_table.section(),
     "versions": lambda journals: versions.section(evidence().tests, properties_of()),
     "diagrams": lambda journals: guide.diagrams(),
@@ -56,6 +58,7 @@ ORDER = (
     "composition",
     "spin",
     "interpreters",
+    "planted",
     "coverage",
     "mutation",
     "faults",
@@ -89,7 +92,7 @@ def run_tests(journals: Path) -> None:
     """Run the tests whose runs are measured. A test that fails does not stop the evidence: `make check` is for that."""
     print("running the tests, for the journals of their runs ...", flush=True)
     cores = str(os.cpu_count() or 1)
-    command = [sys.executable, "-m", "pytest", "-q", "-n", cores, "--dist", "loadfile", "--journals", str(journals), *RECORDED]
+    command = [sys.executable, "-m", "pytest", "-q", "-n", cores, "--dist", "loadfile", f"--journals={journals}", *RECORDED]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
     print(f"  {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr}", flush=True)
 

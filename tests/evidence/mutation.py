@@ -151,6 +151,7 @@ def section() -> Section:
         files={"mutation.md": markdown(run, stale=sorted(REASONS.keys() - {one.mutation.name for one in run.survivors})),
                "mutants.csv": csv_text(run)},
         seconds=time.perf_counter() - began_s,
+        results={"score": run.score >= LEAST_SCORE},
     )  # fmt: skip
 
 

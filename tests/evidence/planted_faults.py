@@ -12,6 +12,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from time import perf_counter
 
 from statewright.evidence.composition.claims import CLAIMS
 from statewright.evidence.composition.model import CompositionModel
@@ -20,6 +21,7 @@ from statewright.evidence.composition.situation import Tables
 from statewright.evidence.composition.watch import NOTHING_REFUSED
 from statewright.evidence.explorer import explore
 from statewright.evidence.properties import Violation
+from statewright.evidence.section import Outcome, Section
 from statewright.evidence.surgery import Stated, operated
 from statewright_states.call.facts import CallState
 from statewright_states.call.table import CALL, ON_THE_WIRE, back_off
@@ -212,6 +214,24 @@ def told(fault: Fault, found: Found | None) -> str:
     lines += [f"    {number}. {step}" for number, step in enumerate(found.witness, 1)]
     lines += [f"  where: {found.where}"]
     return "\n".join([*lines, f"  cure:  {found.cure}"] if found.cure else lines)
+
+
+def section() -> Section:
+    """The faults as a section of the evidence."""
+    began_s = perf_counter()
+    found = {fault.name: find(fault) for fault in FAULTS}
+    missed = [name for name, by in found.items() if by is None]
+    parts = [f"## {fault.name.capitalize()}\n\n```\n{told(fault, found[fault.name])}\n```\n" for fault in FAULTS]
+    head = "# Planted faults\n\nOne at a time, in a copy of the tables: what was done, who found it, and a shortest way to where it shows.\n"
+    return Section(
+        name="planted",
+        title="Planted faults",
+        outcome=Outcome.BROKEN if missed else Outcome.HOLDS,
+        summary=f"{len(FAULTS)} faults planted, {len(FAULTS) - len(missed)} found.",
+        files={"planted.md": "\n".join([head, *parts])},
+        seconds=perf_counter() - began_s,
+        results={name: by is not None for name, by in found.items()},
+    )
 
 
 def main() -> int:
