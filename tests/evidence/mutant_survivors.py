@@ -4,4 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-REASONS: Mapping[str, str] = {}
+NOT_ACTING = ("accepted", "queued", "preparing", "generating", "awaiting_approval", "compacting", "evaluating", "closing")
+ACTING_ALONE = (
+    "equivalent for any run: RUN-100 asks whether an outcome is awaited, and one is only while the run is acting; a statement "
+    "that comes in another state is about nothing, and RUN-98 has it"
+)
+
+REASONS: Mapping[str, str] = {f"RUN-100 dropped in {state}": ACTING_ALONE for state in NOT_ACTING}
