@@ -15,7 +15,7 @@ from statewright.evidence.composition.model import CompositionModel
 from statewright.evidence.composition.scopes import SCOPES
 from statewright.evidence.explorer import explore
 from statewright.evidence.properties import Always, EachStep, Model, Property
-from statewright.evidence.targets import call_target, plan_build_target, tool_target
+from statewright.evidence.targets import TABLE_TARGETS
 from statewright_states.errors import ConfigurationError
 
 QUICK = (
@@ -31,7 +31,7 @@ QUICK = (
     "retries",
 )
 """The scopes, in the order of the time that they take."""
-ALONE = {"call": call_target, "tool": tool_target, "plan_build": plan_build_target}
+ALONE = {name: make for name, make in TABLE_TARGETS.items() if name != "run"}
 MAX_STATES = 20_000
 """A mutant may have no end of states; the tables as they are have at most 6 000 here."""
 
