@@ -54,6 +54,7 @@ LOOP = (
 FILES = (
     "tests/engine/loop/test_loop_rows.py",
     "tests/engine/loop/test_mixed_rows.py",
+    "tests/states/test_run_decisions.py",
     "tests/states/test_walks.py",
     "tests/contract",
     *(f"tests/engine/loop/test_loop_{name}.py" for name in LOOP),

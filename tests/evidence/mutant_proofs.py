@@ -6,16 +6,13 @@ less; then the mutated table alone, except run's, which takes minutes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NoReturn
 
-from statewright.evidence.composition.claims import CLAIMS
-from statewright.evidence.composition.model import CompositionModel
-from statewright.evidence.composition.scopes import SCOPES
 from statewright.evidence.explorer import explore
-from statewright.evidence.properties import Always, EachStep, Model, Property
-from statewright.evidence.targets import TABLE_TARGETS
+from statewright.evidence.properties import Always, EachStep, Property
+from statewright.evidence.targets import COMPOSITION, SCOPE_TARGETS, TABLE_TARGETS, Target
 from statewright_states.errors import ConfigurationError
 
 QUICK = (
@@ -31,29 +28,16 @@ QUICK = (
     "retries",
 )
 """The scopes, in the order of the time that they take."""
-ALONE = {name: make for name, make in TABLE_TARGETS.items() if name != "run"}
 MAX_STATES = 20_000
 """A mutant may have no end of states; the tables as they are have at most 6 000 here."""
-
-
-@dataclass(frozen=True, slots=True)
-class Target:
-    """A model and what is claimed of it."""
-
-    name: str
-    model: Model[Any]
-    properties: Sequence[Property[Any]]
 
 
 def targets(table: str) -> Iterator[Target]:
     """What is explored for a mutant of this table, the quickest first. Made from the tables as they are now."""
     if table != "plan_build":
-        scopes = {scope.name: scope for scope in SCOPES}
-        for name in QUICK:
-            yield Target(name, CompositionModel(scopes[name]), CLAIMS)
-    if table in ALONE:
-        alone = ALONE[table]()
-        yield Target(f"table {table}", alone.model, alone.properties)
+        yield from (SCOPE_TARGETS[f"{COMPOSITION}:{name}"]() for name in QUICK)
+    if table != "run":
+        yield TABLE_TARGETS[table]()
 
 
 class _Broken(Exception):

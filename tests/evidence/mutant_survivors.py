@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-NEVER_ASKED = "equivalent: a person is asked about an outcome while acting alone, so that here nobody is awaited (proven)"
-ELSEWHERE = ("accepted", "queued", "preparing", "generating", "awaiting_approval", "compacting", "evaluating", "closing")
+NOT_ACTING = ("accepted", "queued", "preparing", "generating", "awaiting_approval", "compacting", "evaluating", "closing")
+ACTING_ALONE = (
+    "equivalent for any run: RUN-100 asks whether an outcome is awaited, and one is only while the run is acting; a statement "
+    "that comes in another state is about nothing, and RUN-98 has it"
+)
 
-REASONS: Mapping[str, str] = {f"RUN-100 dropped in {state}": NEVER_ASKED for state in ELSEWHERE}
+REASONS: Mapping[str, str] = {f"RUN-100 dropped in {state}": ACTING_ALONE for state in NOT_ACTING}

@@ -34,7 +34,7 @@ from statewright_states.table import Table
 
 HUNT = Path(__file__).with_name("mutant_hunt.py")
 LEAST_SCORE = 0.95
-SAMPLED = 10
+SAMPLED = 20
 """One of so many mutants that the rules let through is shown to the proofs alone."""
 WINS = "equivalent: wherever the two guards differ, an ignore of the cell wins"
 

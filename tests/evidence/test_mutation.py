@@ -39,7 +39,7 @@ def test_proofs_notice_mutants_too_and_the_table_is_as_it_was_afterwards() -> No
     names = ("TOOL-21 without report_settled", "RUN-12 without launch_tools")
     before = [NAMED[name] for name in names]
     claims = proven_wrong(before)
-    assert claims == ["basic-evaluation: no-deadlock"] * 2
+    assert claims == ["composition:basic-evaluation: no-deadlock"] * 2
     assert [mutation for mutation in every_mutation() if mutation.name in names] == before[::-1]
 
 
