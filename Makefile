@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
 PACKAGES := engine/statewright engine/statewright_launch states/statewright_states providers/statewright_providers
 
+# what scripts under tests/ import from each other
+TEST_FOLDERS := tests/evidence:tests/house:tests/states:tests/engine/loop:tests/contract
+
 # pyright comes whole in its wheel and is not to ask for newer versions of itself
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
@@ -58,8 +61,9 @@ diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 traceability: $(VENV)/development ## write docs/traceability.md anew from the tables and the tests' scenarios
 	$(BIN)/python tests/house/traceability.py
 
-evidence: $(VENV)/development ## write build/evidence, the folder for auditors: proofs, coverage, mutation, traceability ...
-	PYTHONPATH=tests/evidence:tests/house:tests/states:tests/engine/loop $(BIN)/python tests/evidence/make.py $(if $(ONLY),--only $(ONLY))
+evidence: $(VENV)/development ## write build/evidence, the folder for auditors: proofs, coverage, mutations, traceability ...
+	-@test -d build/xstate || $(MAKE) --no-print-directory build/xstate
+	@PYTHONPATH=$(TEST_FOLDERS) $(BIN)/python tests/evidence/make.py $(if $(ONLY),--only $(ONLY))
 
 coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 95 % of the rest (lines)
 	@$(BIN)/coverage erase

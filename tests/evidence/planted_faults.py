@@ -223,7 +223,7 @@ def section() -> Section:
     missed = [name for name, by in found.items() if by is None]
     parts = [f"## {fault.name.capitalize()}\n\n```\n{told(fault, found[fault.name])}\n```\n" for fault in FAULTS]
     head = (
-        "# Planted faults\n\nOne at a time, in a copy of the tables: what was done, who found it, and a shortest way there.\n"
+        "# Planted faults\n\nOne at a time, in a copy of the tables: what was done, who found it, and a shortest way.\n"
     )
     return Section(
         name="planted",
