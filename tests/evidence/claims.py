@@ -106,12 +106,17 @@ def section(others: Sequence[Section]) -> Section:
         outcome=Outcome.BROKEN if fallen else Outcome.HOLDS,
         summary=f"{len(judged)} claims: {counts}. "
         + (f"{fallen} do not stand." if fallen else "Each stands on what it names."),
-        files={"claims.md": _document(judged), "claims.csv": _table(judged)},
+        files={"claims.md": _document(judged, _first_files(others)), "claims.csv": _table(judged)},
         seconds=0.0,
     )
 
 
-def _document(judged: Sequence[tuple[Claim, Sequence[str]]]) -> str:
+def _first_files(others: Sequence[Section]) -> dict[str, str]:
+    """Where each section begins, as seen from this one."""
+    return {one.name: f"../{one.name}/{next(iter(one.files))}" for one in others if one.files}
+
+
+def _document(judged: Sequence[tuple[Claim, Sequence[str]]], places: Mapping[str, str]) -> str:
     lines = [
         "# Claims register",
         "",
@@ -121,12 +126,13 @@ def _document(judged: Sequence[tuple[Claim, Sequence[str]]]) -> str:
     ]
     for basis in Basis:
         lines += ["", f"## {basis.value.capitalize()}", "", "| | claim | rests on |", "|---|---|---|"]
-        lines += [_line(claim, found) for claim, found in judged if claim.basis is basis]
+        lines += [_line(claim, found, places) for claim, found in judged if claim.basis is basis]
     return "\n".join(lines) + "\n"
 
 
-def _line(claim: Claim, found: Sequence[str]) -> str:
-    proofs = [f"[{name}](../{name.partition(':')[0]}/index.md)" for name in claim.results]
+def _line(claim: Claim, found: Sequence[str], places: Mapping[str, str]) -> str:
+    sections = [(name, places.get(name.partition(":")[0])) for name in claim.results]
+    proofs = [f"[{name}]({place})" if place else name for name, place in sections]
     parts = [*proofs, *(f"`{name}`" for name in claim.tests), *claim.requirements, *([claim.note] if claim.note else [])]
     rests = "<br>".join(parts)
     return f"| {claim.id} | {claim.text}{''.join(f' **Does not stand: {fault}.**' for fault in found)} | {rests} |"

@@ -20,6 +20,7 @@ div.table { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; }
 th, td { border: 1px solid var(--line); padding: .3rem .6rem; text-align: left; vertical-align: top; }
 th { background: var(--soft); }
+td:first-child { min-width: 4rem; }
 code, pre { font: .88em/1.45 ui-monospace, monospace; }
 code { background: var(--soft); padding: .05rem .25rem; }
 pre { background: var(--soft); padding: .8rem; overflow-x: auto; }

@@ -222,9 +222,7 @@ def section() -> Section:
     found = {fault.name: find(fault) for fault in FAULTS}
     missed = [name for name, by in found.items() if by is None]
     parts = [f"## {fault.name.capitalize()}\n\n```\n{told(fault, found[fault.name])}\n```\n" for fault in FAULTS]
-    head = (
-        "# Planted faults\n\nOne at a time, in a copy of the tables: what was done, who found it, and a shortest way.\n"
-    )
+    head = "# Planted faults\n\nOne at a time, in a copy of the tables: what was done, who found it, and a shortest way.\n"
     return Section(
         name="planted",
         title="Planted faults",

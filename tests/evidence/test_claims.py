@@ -46,5 +46,14 @@ def test_the_register_is_broken_when_a_claim_has_fallen() -> None:
     assert "Does not stand" in made.files["claims.md"]
 
 
+def test_a_claim_leads_to_the_section_that_it_rests_on() -> None:
+    results = {
+        name.partition(": ")[2]: True for claim in claims() for name in claim.results if name.startswith("composition: ")
+    }
+    made = section([Section("composition", "", Outcome.HOLDS, "", {"composition.md": "", "other.md": ""}, 0, results)])
+    assert "[composition: run-ends](../composition/composition.md)" in made.files["claims.md"]
+    assert "](../spin/" not in made.files["claims.md"]
+
+
 def test_this_very_test_is_known() -> None:
     assert "test_this_very_test_is_known" in all_tests()
