@@ -87,9 +87,10 @@ def test_a_developer_who_makes_the_fault_in_the_source_is_told_when_the_table_is
     (copy / file).write_text(text, encoding="utf-8")
     module = file.removesuffix(".py").replace("/", ".")
 
+    unmeasured = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}  # it is a copy
     imported = subprocess.run(
         [sys.executable, "-c", f"import {module}"],
-        env={**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**unmeasured, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"},
         capture_output=True,
         text=True,
         check=False,

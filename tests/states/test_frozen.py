@@ -87,6 +87,17 @@ def test_the_methods_are_made_at_the_first_use_of_a_class() -> None:
     assert Fresh.__init__ is not made_late
 
 
+def test_instances_that_no_init_has_made_are_compared_too() -> None:
+    @frozen.dataclass(frozen=True, slots=True)
+    class Unpickled:
+        at: int
+
+    one, other = object.__new__(Unpickled), object.__new__(Unpickled)
+    for bare in (one, other):
+        object.__setattr__(bare, "at", 1)
+    assert one == other
+
+
 @given(VALUES, VALUES)
 def test_equality_hash_and_text_are_those_of_the_standard_library(one: dict[str, Any], other: dict[str, Any]) -> None:
     assert (Late(**one) == Late(**other)) == (Standard(**one) == Standard(**other))
