@@ -16,7 +16,7 @@ from statewright.evidence.explorer import MAX_STATES
 from statewright.evidence.proof import Proof
 from statewright.evidence.proofs_text import json_of, summary_of, verdict, witness
 from statewright.evidence.prove import Proofs, no_such_property, prove
-from statewright.evidence.targets import GROUPS, SCOPE_TARGETS, TARGETS, Target, of_proof, of_table
+from statewright.evidence.targets import GROUPS, SCOPE_TARGETS, TABLE_TARGETS, TARGETS, Target, of_proof, of_table
 from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
@@ -65,7 +65,7 @@ def _target(name: str) -> Target:
     if make is not None:
         return make()
     if ":" not in name:
-        cure = f"{did_you_mean(name, TARGETS)} A table of your own is named module:NAME"
+        cure = f"{did_you_mean(name, [*TABLE_TARGETS, *GROUPS])} (a table of your own is named module:NAME)"
         raise ConfigurationError(f"there is no target {name!r}", where=WHERE, cure=cure)
     declared: Any = load_named(name, "target")
     if isinstance(declared, Proof):
