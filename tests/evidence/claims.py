@@ -84,13 +84,18 @@ def faults(claim: Claim, results: Mapping[str, bool], unchecked: Sequence[str] =
 
 
 @cache
-def all_tests() -> frozenset[str]:
-    """The names of all test functions."""
-    return frozenset(
-        name
-        for path in (ROOT / "tests").rglob("test_*.py")
-        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE)
-    )
+def all_tests() -> Mapping[str, tuple[str, ...]]:
+    """All test functions by their names, each with the files that hold one of that name."""
+    files: dict[str, tuple[str, ...]] = {}
+    for path in sorted((ROOT / "tests").rglob("test_*.py")):
+        for name in re.findall(r"^(?:async )?def (test_\w+)", path.read_text(encoding="utf-8"), re.MULTILINE):
+            files[name] = (*files.get(name, ()), str(path.relative_to(ROOT)))
+    return files
+
+
+def files_with_tests() -> list[str]:
+    """The files of all tests that claims rest on."""
+    return sorted({file for claim in claims() for name in claim.tests for file in all_tests().get(name, ())})
 
 
 def section(others: Sequence[Section]) -> Section:

@@ -59,6 +59,7 @@ ORDER = (
     "spin",
     "interpreters",
     "planted",
+    "tests",
     "coverage",
     "mutation",
     "faults",
@@ -75,9 +76,8 @@ def main(arguments: Sequence[str]) -> int:
     began_s = perf_counter()
     with tempfile.TemporaryDirectory() as folder:
         journals = Path(folder)
-        if {"coverage", "traceability"} & set(chosen.only):
-            run_tests(journals)
-        made = make(chosen.only, journals)
+        tested = (run_tests(journals),) if {"tests", "coverage", "traceability"} & set(chosen.only) else ()
+        made = make(chosen.only, journals, tested)
     if set(chosen.only) == set(ORDER):
         made.append(claims.section(made))
     write_folder(chosen.out, made)
@@ -88,18 +88,40 @@ def main(arguments: Sequence[str]) -> int:
     return max(verdict(made), int(bool(dead)))
 
 
-def run_tests(journals: Path) -> None:
-    """Run the tests whose runs are measured. A test that fails does not stop the evidence: `make check` is for that."""
+def run_tests(journals: Path) -> Section:
+    """Run the tests whose runs are measured, and those that claims rest on: whether they passed is a section of its own."""
     print("running the tests, for the journals of their runs ...", flush=True)
+    began_s = perf_counter()
+    files = [*RECORDED, *(file for file in claims.files_with_tests() if not file.startswith(RECORDED))]
     cores = str(os.cpu_count() or 1)
-    command = [sys.executable, "-m", "pytest", "-q", "-n", cores, "--dist", "loadfile", f"--journals={journals}", *RECORDED]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-rfE",
+        "-n",
+        cores,
+        "--dist",
+        "loadfile",
+        f"--journals={journals}",
+        *files,
+    ]
     done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    print(f"  {done.stdout.strip().splitlines()[-1] if done.stdout.strip() else done.stderr}", flush=True)
+    *_, last = done.stdout.strip().splitlines() or [done.stderr.strip()]
+    summary = (
+        f"{last.strip('= ').partition(' in ')[0]}: the tests whose runs are measured below, and those that claims rest on."
+    )
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    text = "\n".join(["# Tests", "", summary, "", *(f"* `{file}`" for file in files), "", *(f"* {line}" for line in failed)])
+    outcome = Outcome.BROKEN if done.returncode else Outcome.HOLDS
+    results = {"all passed": done.returncode == 0}
+    return _said(Section("tests", "Tests", outcome, summary, {"tests.md": text + "\n"}, perf_counter() - began_s, results))
 
 
-def make(names: Sequence[str], journals: Path) -> list[Section]:
-    """The sections of these names, in the order in which a reader meets them."""
-    made: dict[str, Section] = {}
+def make(names: Sequence[str], journals: Path, ready: Sequence[Section] = ()) -> list[Section]:
+    """The sections of these names and those that are ready, in the order in which a reader meets them."""
+    made = {section.name: section for section in ready}
     with ProcessPoolExecutor() as pool:
         under_way = {name: pool.submit(_make, name, journals) for name in MAKERS if name in names}
         for name, future in under_way.items():

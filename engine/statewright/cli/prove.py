@@ -69,9 +69,9 @@ def _target(name: str) -> Target:
         raise ConfigurationError(f"there is no target {name!r}", where=WHERE, cure=cure)
     declared: Any = load_named(name, "target")
     if isinstance(declared, Proof):
-        return of_proof(declared)  # pyright: ignore[reportUnknownArgumentType]
+        return of_proof(declared)  # pyright: ignore[reportUnknownArgumentType] - of whatever facts
     if isinstance(declared, Table):
-        return of_table(declared)  # pyright: ignore[reportUnknownArgumentType]
+        return of_table(declared)  # pyright: ignore[reportUnknownArgumentType] - of whatever facts
     raise ConfigurationError(
         f"{declared!r:.80} is neither a Proof nor a Table",
         where=f"target {name}",
