@@ -1,10 +1,8 @@
 """HTTP as the adapters need it: one endpoint, its pool of connections, a deadline on every wait, our errors at the edge.
 
-* One ``httpx.AsyncClient`` per endpoint and event loop, made at the first request. A connection belongs to the loop that
-  opened it, so ``run_sync`` called twice, each time on a new loop, must not meet the old loop's connections.
-* Redirects are not followed: a key goes to the address it was given for, and nowhere else.
-* The environment's proxies and certificate bundle (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, ...) are honoured, for that is
-  how a company lets traffic out at all; a loopback address is never reached through a proxy.
+* One pool of connections per endpoint and event loop, made at the first request (``routes``). A connection belongs to the
+  loop that opened it, so ``run_sync`` called twice, each time on a new loop, must not meet the old loop's connections.
+* Redirects are not followed and no cookies are kept: a key goes to the address it was given for, and nowhere else.
 * A client that is handed in is used as it is and stays its owner's to close.
 * Servers close connections that they promised to keep (llama.cpp does after each streamed reply). When a *reused*
   connection breaks before the head of a reply came, the request is sent once more: it met a closed door and the service
@@ -21,7 +19,8 @@ from dataclasses import field
 
 import httpx
 
-from statewright_providers.address import endpoint_url, is_loopback
+from statewright_providers.address import endpoint_url
+from statewright_providers.routes import ClientRoute, Route, new_route
 from statewright_states.errors import (
     AttemptTimedOut,
     ConnectionFailed,
@@ -34,7 +33,6 @@ from statewright_states.frozen import dataclass
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
 POOL_TIMEOUT_S = 10.0
-LIMITS = httpx.Limits(max_connections=1000, max_keepalive_connections=100, keepalive_expiry=30.0)
 MAX_RESENDS = 3
 """A broken connection leaves the pool, so resending soon meets a fresh one; the bound is for pools full of closed doors."""
 MAX_ERROR_BODY_BYTES = 65536
@@ -137,14 +135,18 @@ class Endpoint:
     ) -> None:
         """``model`` is the specification for messages; ``headers`` are sent with each request; ``api_key`` is never shown."""
         self._url = endpoint_url(base_url, path)
-        self._headers = {
-            "content-type": "application/json",
-            "accept-encoding": "identity",
-            "user-agent": "statewright",
-            **headers,
-        }
-        self._given_client = client
-        self._clients: dict[asyncio.AbstractEventLoop, httpx.AsyncClient] = {}
+        self._headers = httpx.Headers(
+            {
+                "accept": "*/*",
+                "accept-encoding": "identity",
+                "connection": "keep-alive",
+                "content-type": "application/json",
+                "user-agent": "statewright",
+                **headers,
+            }
+        )
+        self._given = None if client is None else ClientRoute(client)
+        self._routes: dict[asyncio.AbstractEventLoop, Route] = {}
         self.host = self._url.host
         self.peer = Peer(model, str(self._url.copy_with(query=None)), api_key)
 
@@ -165,62 +167,39 @@ class Endpoint:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; a client that was handed in stays open."""
-        client = self._clients.pop(asyncio.get_running_loop(), None)
-        if client is not None:
-            await client.aclose()
+        route = self._routes.pop(asyncio.get_running_loop(), None)
+        if route is not None:
+            await route.aclose()
 
     async def _send(self, body: bytes, idle_timeout_s: float) -> httpx.Response:
-        client = self._client()
-        timeout = httpx.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, pool=POOL_TIMEOUT_S, read=idle_timeout_s)
+        route = self._route()
+        timeout = {"connect": CONNECT_TIMEOUT_S, "write": WRITE_TIMEOUT_S, "pool": POOL_TIMEOUT_S, "read": idle_timeout_s}
         resends = 0
         while True:
-            trace = _Trace()
-            request = client.build_request(
-                "POST", self._url, content=body, headers=self._headers, timeout=timeout, extensions={"trace": trace}
-            )
+            request = route.request(self._url, self._headers, body, timeout)
             try:
-                return await client.send(request, stream=True, follow_redirects=False)
+                return await route.send(request)
             except BROKEN_CONNECTION:
-                if resends == MAX_RESENDS or not trace.reused_connection:
+                if resends == MAX_RESENDS or not route.reused_connection(request):
                     raise
                 resends += 1
 
-    def _client(self) -> httpx.AsyncClient:
-        if self._given_client is not None:
-            if self._given_client.is_closed:
+    def _route(self) -> Route:
+        if self._given is not None:
+            if self._given.client.is_closed:
                 raise RequestRejected(
                     "the HTTP client that was handed in is closed",
                     where=self.peer.url,
                     cure="keep it open until the run has ended",
                 )
-            return self._given_client
+            return self._given
         loop = asyncio.get_running_loop()
-        if loop not in self._clients:
-            for closed in [other for other in self._clients if other.is_closed()]:
-                del self._clients[closed]
-            self._clients[loop] = _new_client(self._url)
-        return self._clients[loop]
-
-
-class _Trace:
-    """Listens to httpcore's trace events to learn whether a request went over a connection that was open before.
-
-    Transports that tell nothing (tests, custom ones) count as not reused. Events: https://www.encode.io/httpcore/extensions/
-    """
-
-    def __init__(self) -> None:
-        self._connected = False
-        self._sent = False
-
-    async def __call__(self, event: str, info: Mapping[str, object]) -> None:
-        if event.startswith("connection.connect_"):
-            self._connected = True
-        elif event.endswith(".send_request_headers.started"):
-            self._sent = True
-
-    @property
-    def reused_connection(self) -> bool:
-        return self._sent and not self._connected
+        route = self._routes.get(loop)
+        if route is None:
+            for closed in [other for other in self._routes if other.is_closed()]:
+                del self._routes[closed]
+            route = self._routes[loop] = new_route(self._url)
+        return route
 
 
 async def read_capped(response: httpx.Response) -> bytes:
@@ -231,14 +210,6 @@ async def read_capped(response: httpx.Response) -> bytes:
         if len(body) >= MAX_ERROR_BODY_BYTES:
             break
     return bytes(body[:MAX_ERROR_BODY_BYTES])
-
-
-def _new_client(url: httpx.URL) -> httpx.AsyncClient:
-    local = is_loopback(url.host)
-    if local and url.scheme == "http":
-        # Reading the certificate bundle takes 50 ms and plain HTTP has no use for it: this context trusts nobody.
-        return httpx.AsyncClient(limits=LIMITS, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
-    return httpx.AsyncClient(limits=LIMITS, trust_env=not local)
 
 
 def _ours(peer: Peer, error: Exception) -> ProviderError:

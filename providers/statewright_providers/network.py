@@ -1,0 +1,202 @@
+"""TCP and TLS for httpcore's connections, on asyncio's own transports.
+
+httpcore can be given another network backend (https://www.encode.io/httpcore/network-backends/). Its usual one, anyio's, serves
+two kinds of event loops; here there is one, and so no cancel scope and no checkpoint for each read and write. And a request's
+head and its body, if that is not long, go out in one piece, where each took a system call of its own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import ssl
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import httpcore
+
+MAX_HELD_BYTES = 256 * 1024
+"""Nothing more is taken from the network while this much has arrived and not been read."""
+MIN_SENT_BYTES = 64 * 1024
+"""Less than this waits for what follows it, at the latest until something is read."""
+CONNECT_NEXT_S = 0.25
+"""How long one address of a host is tried alone, before the next is tried beside it (RFC 8305, section 5)."""
+
+_NAMES = {"client_addr": "sockname", "server_addr": "peername"}
+"""httpcore's names for what asyncio's transports tell, where they differ."""
+
+
+class AsyncioBackend(httpcore.AsyncNetworkBackend):
+    """Opens connections on the running event loop. Timeouts are in seconds; None waits for ever."""
+
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
+    ) -> httpcore.AsyncNetworkStream:
+        """A connection to ``host``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
+        loop = asyncio.get_running_loop()
+        # Other people's event loops (uvloop's) try one address after another, and do not know the option.
+        patience: dict[str, Any] = {"happy_eyeballs_delay": CONNECT_NEXT_S} if isinstance(loop, asyncio.BaseEventLoop) else {}
+        local = None if local_address is None else (local_address, 0)
+        try:
+            async with asyncio.timeout(timeout):
+                transport, stream = await loop.create_connection(Stream, host, port, local_addr=local, **patience)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout} s") from error
+        except (OSError, UnicodeError) as error:
+            raise httpcore.ConnectError(str(error)) from error
+        for option in socket_options or ():
+            transport.get_extra_info("socket").setsockopt(*option)
+        return stream
+
+
+class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
+    """One connection, as httpcore uses it: everything is written, then everything is read, and so on."""
+
+    def __init__(self) -> None:
+        self._transport: asyncio.Transport
+        self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
+        self._write_timeout_s: float | None = None
+        self._received: deque[bytes] = deque()
+        self._held_bytes = 0
+        self._ended = False
+        self._error: Exception | None = None
+        self._is_full = False
+        self._waiting: asyncio.Future[None] | None = None
+
+    # -- for httpcore ------------------------------------------------------------------------------------------------
+
+    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        """Send ``buffer``, if it is little together with what follows. Raises httpcore.WriteTimeout.
+
+        That a connection has broken is for ``read`` to say: what the server said before it broke is read first.
+        """
+        self._write_timeout_s = timeout
+        self._unsent.append(buffer)
+        self._unsent_bytes += len(buffer)
+        if self._unsent_bytes >= MIN_SENT_BYTES:
+            await self._send()
+
+    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        """What has arrived, at most ``max_bytes``, or b"" at the end.
+
+        Raises httpcore.ReadTimeout and ReadError, and WriteTimeout for what had to be sent first.
+        """
+        if self._unsent:
+            await self._send()
+        if not (self._received or self._ended):
+            await self._until(lambda: bool(self._received) or self._ended, timeout, httpcore.ReadTimeout)
+        if self._received:
+            return self._next_piece(max_bytes)
+        if self._error is not None:
+            raise httpcore.ReadError(str(self._error)) from self._error
+        return b""
+
+    async def aclose(self) -> None:
+        """Close at once. Nothing waits to be sent when httpcore closes a connection, unless it is given up."""
+        self._ended = True
+        self._transport.abort()
+
+    async def start_tls(
+        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
+    ) -> httpcore.AsyncNetworkStream:
+        """The same stream, encrypted from here on. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout):
+                encrypted = await loop.start_tls(self._transport, self, ssl_context, server_hostname=server_hostname)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout(f"no TLS with {server_hostname} within {timeout} s") from error
+        except OSError as error:  # those of ``ssl`` are among them
+            raise httpcore.ConnectError(str(error)) from error
+        if encrypted is None:
+            raise httpcore.ConnectError(f"{server_hostname} closed the connection while TLS began")
+        self._transport = encrypted
+        return self
+
+    def get_extra_info(self, info: str) -> Any:
+        """What is known of the connection. An idle one that is readable has ended, or says what nobody asked for."""
+        if info == "is_readable":
+            return bool(self._received) or self._ended or _is_readable(self._transport.get_extra_info("socket").fileno())
+        return self._transport.get_extra_info(_NAMES.get(info, info))
+
+    # -- for asyncio -------------------------------------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        self._received.append(data)
+        self._held_bytes += len(data)
+        if self._held_bytes > MAX_HELD_BYTES:
+            self._transport.pause_reading()
+        self._look_again()
+
+    def eof_received(self) -> None:
+        self._ended = True
+        self._look_again()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._ended, self._error = True, exc
+        self._look_again()
+
+    def pause_writing(self) -> None:
+        self._is_full = True
+
+    def resume_writing(self) -> None:
+        self._is_full = False
+        self._look_again()
+
+    # -- within ------------------------------------------------------------------------------------------------------
+
+    async def _send(self) -> None:
+        if not self._ended:
+            self._transport.write(b"".join(self._unsent))
+        self._unsent.clear()
+        self._unsent_bytes = 0
+        if self._is_full:
+            await self._until(lambda: self._ended or not self._is_full, self._write_timeout_s, httpcore.WriteTimeout)
+
+    def _next_piece(self, max_bytes: int) -> bytes:
+        piece = self._received.popleft()
+        if len(piece) > max_bytes:
+            self._received.appendleft(piece[max_bytes:])
+            piece = piece[:max_bytes]
+        was_full = self._held_bytes > MAX_HELD_BYTES
+        self._held_bytes -= len(piece)
+        if was_full and self._held_bytes <= MAX_HELD_BYTES:
+            self._transport.resume_reading()
+        return piece
+
+    async def _until(self, ready: Callable[[], bool], timeout_s: float | None, late: type[httpcore.TimeoutException]) -> None:
+        try:
+            async with asyncio.timeout(timeout_s):
+                while not ready():
+                    self._waiting = asyncio.get_running_loop().create_future()
+                    await self._waiting
+        except TimeoutError as error:
+            raise late(f"nothing happened for {timeout_s} s") from error
+        finally:
+            self._waiting = None
+
+    def _look_again(self) -> None:
+        if self._waiting is not None and not self._waiting.done():
+            self._waiting.set_result(None)
+
+
+def _is_readable(descriptor: int) -> bool:
+    """Whether the system holds something that the event loop, busy with other things, has not looked at yet."""
+    if descriptor < 0:
+        return True  # closed
+    if not hasattr(select, "poll"):
+        return bool(select.select([descriptor], [], [], 0)[0])
+    poll = select.poll()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))

@@ -1,0 +1,149 @@
+"""The connections to one origin, kept open and used again: the httpx transport of an endpoint.
+
+What goes on within a connection, HTTP/1.1 and TLS, is httpcore's, as it is in httpx's own transport. The pool is ours,
+because an endpoint has one origin: a stack of idle connections and a bound on how many are open are all it needs.
+httpcore's pool serves any number of origins; for each request it goes through all its connections and all that waits, twice,
+and asks each idle connection whether it is still open. With one connection that is 40 % of a request's CPU, and it grows with
+the number of requests under way (benchmarks/bench_connections.py).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections import deque
+from collections.abc import AsyncIterator, Mapping
+
+import httpcore
+import httpx
+
+from statewright_providers.network import AsyncioBackend
+
+MAX_CONNECTIONS = 1000
+MAX_IDLE_CONNECTIONS = 100
+KEEP_IDLE_S = 30.0
+REUSED = "statewright.reused_connection"
+"""The extension of a request that says that it went over a connection which had served another one before."""
+
+_AS_HTTPX: Mapping[type[Exception], type[httpx.TransportError]] = {
+    httpcore.ConnectTimeout: httpx.ConnectTimeout,
+    httpcore.ReadTimeout: httpx.ReadTimeout,
+    httpcore.WriteTimeout: httpx.WriteTimeout,
+    httpcore.ConnectError: httpx.ConnectError,
+    httpcore.ReadError: httpx.ReadError,
+    httpcore.WriteError: httpx.WriteError,
+    httpcore.LocalProtocolError: httpx.LocalProtocolError,
+    httpcore.RemoteProtocolError: httpx.RemoteProtocolError,
+}
+_ERRORS = tuple(_AS_HTTPX)
+
+
+class ConnectionPool(httpx.AsyncBaseTransport):
+    """A transport for requests to the origin of ``url``, within one event loop.
+
+    The connection that became idle last is used first, and one that its server has closed meanwhile is not used. The
+    timeouts of a request, in seconds, are in its extension ``timeout``, as everywhere in httpx; ``pool`` bounds the wait for
+    a connection while ``MAX_CONNECTIONS`` are busy. Raises httpx.TransportError.
+    """
+
+    def __init__(self, url: httpx.URL, ssl_context: ssl.SSLContext | None) -> None:
+        """``ssl_context`` is None where the origin speaks plain HTTP."""
+        self._url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
+        self._ssl_context = ssl_context
+        self._network = AsyncioBackend()
+        self._idle: deque[httpcore.AsyncConnectionInterface] = deque()
+        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Send the request; its body has to be one that can be sent again."""
+        await self._take_place(request)
+        try:
+            connection = await self._take_idle()
+            request.extensions[REUSED] = connection is not None
+            if connection is None:
+                connection = self._new_connection()
+            response = await connection.handle_async_request(self._on_the_wire(request))
+        except BaseException as error:
+            self._places.release()  # a connection that fails or is cancelled before its reply has closed itself
+            if isinstance(error, _ERRORS):
+                raise _as_httpx(error) from error
+            raise
+        body = _Body(response, connection, self)
+        return httpx.Response(response.status, headers=response.headers, stream=body)
+
+    async def give_back(self, connection: httpcore.AsyncConnectionInterface) -> None:
+        """Take a connection back whose reply has been read, or given up. What cannot serve again is closed already."""
+        self._places.release()
+        if not connection.is_idle():
+            return
+        self._idle.append(connection)
+        if len(self._idle) > MAX_IDLE_CONNECTIONS:
+            await self._idle.popleft().aclose()
+
+    async def aclose(self) -> None:
+        """Close the idle connections; those in use close when they are given back to nobody."""
+        while self._idle:
+            await self._idle.pop().aclose()
+
+    async def _take_place(self, request: httpx.Request) -> None:
+        timeout_s: float | None = request.extensions.get("timeout", {}).get("pool")
+        try:
+            async with asyncio.timeout(timeout_s if self._places.locked() else None):
+                await self._places.acquire()
+        except TimeoutError as error:
+            raise httpx.PoolTimeout(f"{MAX_CONNECTIONS} requests are under way") from error
+
+    async def _take_idle(self) -> httpcore.AsyncConnectionInterface | None:
+        """The newest idle connection that is still open; on the way the oldest goes, if its time is over."""
+        if len(self._idle) > 1 and self._idle[0].has_expired():
+            await self._idle.popleft().aclose()
+        while self._idle:
+            connection = self._idle.pop()
+            if not connection.has_expired():
+                return connection
+            await connection.aclose()
+        return None
+
+    def _new_connection(self) -> httpcore.AsyncConnectionInterface:
+        return httpcore.AsyncHTTPConnection(
+            self._url.origin,
+            ssl_context=self._ssl_context,
+            keepalive_expiry=KEEP_IDLE_S,
+            network_backend=self._network,
+        )
+
+    def _on_the_wire(self, request: httpx.Request) -> httpcore.Request:
+        return httpcore.Request(
+            request.method, self._url, headers=request.headers.raw, content=request.stream, extensions=request.extensions
+        )
+
+
+class _Body(httpx.AsyncByteStream):
+    """The body of a reply, as it arrives; closing it gives the connection back."""
+
+    def __init__(
+        self, response: httpcore.Response, connection: httpcore.AsyncConnectionInterface, pool: ConnectionPool
+    ) -> None:
+        self._response = response
+        self._connection = connection
+        self._pool: ConnectionPool | None = pool
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        try:
+            async for piece in self._response.aiter_stream():
+                yield piece
+        except _ERRORS as error:
+            raise _as_httpx(error) from error
+
+    async def aclose(self) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        try:
+            await self._response.aclose()
+        finally:
+            await pool.give_back(self._connection)
+
+
+def _as_httpx(error: Exception) -> httpx.TransportError:
+    return next(ours for kind, ours in _AS_HTTPX.items() if isinstance(error, kind))(str(error))
