@@ -1,7 +1,7 @@
-"""The connections to one origin, kept open and used again: the httpx transport of an endpoint.
+"""The connections to one address, kept open and used again: the httpx transport of an endpoint.
 
 What goes on within a connection, HTTP/1.1 and TLS, is httpcore's, as it is in httpx's own transport. The pool is ours,
-because an endpoint has one origin: a stack of idle connections and a bound on how many are open are all it needs.
+because an endpoint has one address: a stack of idle connections and a bound on how many are open are all it needs.
 httpcore's pool serves any number of origins; for each request it goes through all its connections and all that waits, twice,
 and asks each idle connection whether it is still open. With one connection that is 40 % of a request's CPU, and it grows with
 the number of requests under way (benchmarks/bench_connections.py).
@@ -39,7 +39,7 @@ _ERRORS = tuple(_AS_HTTPX)
 
 
 class ConnectionPool(httpx.AsyncBaseTransport):
-    """A transport for requests to the origin of ``url``, within one event loop.
+    """A transport for requests to ``url``, within one event loop.
 
     The connection that became idle last is used first, and one that its server has closed meanwhile is not used. The
     timeouts of a request, in seconds, are in its extension ``timeout``, as everywhere in httpx; ``pool`` bounds the wait for
@@ -47,12 +47,13 @@ class ConnectionPool(httpx.AsyncBaseTransport):
     """
 
     def __init__(self, url: httpx.URL, ssl_context: ssl.SSLContext | None) -> None:
-        """``ssl_context`` is None where the origin speaks plain HTTP."""
+        """``ssl_context`` is None where plain HTTP is spoken."""
         self._url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         self._ssl_context = ssl_context
         self._network = AsyncioBackend()
         self._idle: deque[httpcore.AsyncConnectionInterface] = deque()
         self._places = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._is_closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its body has to be one that can be sent again."""
@@ -77,11 +78,12 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         if not connection.is_idle():
             return
         self._idle.append(connection)
-        if len(self._idle) > MAX_IDLE_CONNECTIONS:
+        if len(self._idle) > MAX_IDLE_CONNECTIONS or self._is_closed:
             await self._idle.popleft().aclose()
 
     async def aclose(self) -> None:
-        """Close the idle connections; those in use close when they are given back to nobody."""
+        """Close the idle connections now, and those in use when they are given back."""
+        self._is_closed = True
         while self._idle:
             await self._idle.pop().aclose()
 
