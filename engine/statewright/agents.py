@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import field
 from functools import reduce
@@ -251,6 +250,8 @@ def _place(source: str, table: tuple[str, ...]) -> str:
 
 
 def _read_toml(path: Path) -> dict[str, Any]:
+    import tomllib  # a thirtieth of the time to import the package, which a file of agents alone needs
+
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
