@@ -17,6 +17,7 @@ from statewright.evaluate import EvalResult
 from statewright.inputs import RunInputs
 from statewright.journal.entry import TABLES, Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
+from statewright.links import KEPT
 from statewright.machine import Decision, Subject, machine_for
 from statewright.projection import Projection
 from statewright.routing import Router
@@ -28,11 +29,9 @@ from statewright_states.frozen import dataclass
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import (
-    AskAgain,
     AskToClose,
     ContinueText,
     DropOldExchanges,
-    FinishRun,
     Nudge,
     NudgeToContinue,
     ReplaceOldExchanges,
@@ -65,11 +64,6 @@ class Applied:
     decision: Decision
     facts: Any
 
-
-_WITHIN = frozenset(
-    (AskAgain, AskToClose, ContinueText, DropOldExchanges, FinishRun, Nudge, NudgeToContinue, ReplaceOldExchanges)
-)
-"""The commands that concern the conversation or the end alone: nobody else carries them out."""
 
 Following = tuple[str, Command, Delivery | None]
 """A command that waits: its id, itself, and where it goes; no delivery means it is an effect to be performed."""
@@ -220,7 +214,7 @@ class Course:
         return None
 
     def _converse(self, command: Command) -> bool:
-        if type(command) not in _WITHIN:
+        if type(command) not in KEPT:
             return False
         prompts = self.inputs.config.prompts
         match command:

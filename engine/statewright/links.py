@@ -3,11 +3,12 @@
 Machines know nothing of each other and nothing of the world. A command of one becomes an event of another (``routing``),
 or something is done outside (``perform``, ``mixed``), and what comes of it is an event for the machine that gave the
 command. Some events nobody commanded: a person stops a run, a process takes a run up again. This is all of it. The engine
-does not read these declarations; tests hold them equal to what the journals of runs show, in both directions.
+sends commands by these declarations; tests hold the events equal to what the journals of runs show, in both directions.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from statewright_states.call import commands as call
@@ -131,3 +132,17 @@ LINKS: tuple[Link, ...] = (
 )
 # fmt: on
 """Every command of every machine once, then the events without a command."""
+
+ROUTED: Mapping[type[Command], str] = {
+    link.command: (link.giver if link.taker is Party.CONVERSATION else link.taker).value
+    for link in LINKS
+    if link.command is not None and (link.taker in MACHINES or (link.taker is Party.CONVERSATION and link.answers))
+}
+"""The commands that are an event at once, and for which machine: another one, or their own where the conversation answers."""
+
+KEPT = frozenset(
+    link.command
+    for link in LINKS
+    if link.command is not None and link.taker in (Party.CONVERSATION, Party.JOURNAL) and not link.answers
+)
+"""The commands that change the conversation or the record alone. All others are effects: something is done outside."""

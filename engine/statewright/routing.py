@@ -13,6 +13,7 @@ from statewright.conversation import Conversation, rolling_digest
 from statewright.evaluate import SelfEvaluator
 from statewright.inputs import RunInputs
 from statewright.journal.recorder import Payloads
+from statewright.links import ROUTED
 from statewright.machine import Subject
 from statewright.projection import Projection
 from statewright.replies import calls_digest, cut_off, finish_of, is_silent
@@ -20,6 +21,7 @@ from statewright.tools import truncate_result
 from statewright.transcript import Transcript
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import CallRequested
+from statewright_states.errors import InternalError
 from statewright_states.messages import Message
 from statewright_states.row import Command, Event
 from statewright_states.run.commands import (
@@ -52,7 +54,8 @@ from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown
 from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
 from statewright_states.vocabulary import CancelRequested, Purpose, StopRequested, ToolRequest
 
-RUN, CALL, TOOL = "run", "call", "tool"
+RUN = "run"
+"""The name of the run's instance, and of its machine."""
 
 
 class Router:
@@ -75,45 +78,51 @@ class Router:
         self._rule = inputs.rule
 
     def route(self, command: Command, recorded: Event | None = None) -> tuple[str, str, Event] | None:
-        """Where the command goes, or None when it is an effect to be performed.
+        """Where the command goes, as ``links`` declares it, or None when it is an effect to be performed.
 
         While a record is replayed, ``recorded`` is what it says happened next: what an estimator measured is taken from
         there, so that a replay needs none.
         """
+        machine = ROUTED.get(type(command))
+        return (machine, *self._told(command, recorded)) if machine is not None else None
+
+    def _told(self, command: Command, recorded: Event | None) -> tuple[str, Event]:
+        """The instance that the command is for, and what it is told."""
         match command:
             case CallModel():
-                return CALL, command.call, self._call_requested(command)
+                return command.call, self._call_requested(command)
             case RequestTool():
-                return TOOL, command.request.tool, ToolRequested(command.request, command.released, self._rule)
+                return command.request.tool, ToolRequested(command.request, command.released, self._rule)
             case ReleaseTool():
-                return TOOL, command.tool, ToolReleased()
+                return command.tool, ToolReleased()
             case AnswerRepeated():
-                return TOOL, command.request.tool, self._repeated(command.request)
+                return command.request.tool, self._repeated(command.request)
             case SkipTool():
                 message = prompts.skipped(self._inputs.config.prompts, command.request.call_id, command.reason)
-                return TOOL, command.request.tool, ToolSkipped(command.reason, self._put(message), command.request)
+                return command.request.tool, ToolSkipped(command.reason, self._put(message), command.request)
             case StopTool():
                 message = prompts.skipped(self._inputs.config.prompts, command.request.call_id, "stopped")
-                return TOOL, command.request.tool, ToolStopped(self._put(message))
+                return command.request.tool, ToolStopped(self._put(message))
             case CancelTool():
                 message = prompts.tool_message(command.request.call_id, self._inputs.config.prompts.cancelled)
-                return TOOL, command.request.tool, ToolCancelled(self._put(message), command.request)
+                return command.request.tool, ToolCancelled(self._put(message), command.request)
             case StopCall():
-                return CALL, command.call, StopRequested()
+                return command.call, StopRequested()
             case CancelCall():
-                return CALL, command.call, CancelRequested()
+                return command.call, CancelRequested()
             case ReportCall():
-                return RUN, RUN, self._call_reported(command, recorded)
+                return RUN, self._call_reported(command, recorded)
             case PlanCompaction():
-                return RUN, RUN, self._compaction_planned(recorded)
+                return RUN, self._compaction_planned(recorded)
             case ReportDecided():
-                return RUN, RUN, CallDecided(command.tool, command.ends_run)
+                return RUN, CallDecided(command.tool, command.ends_run)
             case ReportSettled() | SettleUnknown():
-                return RUN, RUN, ToolSettled(command.tool, self._tokens(recorded))
+                return RUN, ToolSettled(command.tool, self._tokens(recorded))
             case ReportOutcomeUnknown():
-                return RUN, RUN, ToolOutcomeUnknown(command.tool, self._tokens(recorded))
+                return RUN, ToolOutcomeUnknown(command.tool, self._tokens(recorded))
             case _:
-                return None
+                name = type(command).__name__
+                raise InternalError(f"nobody says what {name} tells a machine", where=f"links, {name}")
 
     def _tokens(self, recorded: Event | None, *extra: Message) -> int:
         if recorded is None:
