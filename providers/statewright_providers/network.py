@@ -20,6 +20,8 @@ MAX_HELD_BYTES = 256 * 1024
 """Nothing more is taken from the network while this much has arrived and not been read."""
 MIN_SENT_BYTES = 64 * 1024
 """Less than this waits for what follows it, at the latest until something is read."""
+MAX_SENT_BYTES = 256 * 1024
+"""More than this is sent piece by piece, so that the timeout is for each piece: a slow way is not a blocked one."""
 CONNECT_NEXT_S = 0.25
 """How long one address of a host is tried alone, before the next is tried beside it (RFC 8305, section 5)."""
 
@@ -50,8 +52,12 @@ class AsyncioBackend(httpcore.AsyncNetworkBackend):
             raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout} s") from error
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(str(error)) from error
-        for option in socket_options or ():
-            transport.get_extra_info("socket").setsockopt(*option)
+        try:
+            for option in socket_options or ():
+                transport.get_extra_info("socket").setsockopt(*option)
+        except OSError as error:
+            transport.abort()
+            raise httpcore.ConnectError(str(error)) from error
         return stream
 
 
@@ -108,6 +114,9 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     ) -> httpcore.AsyncNetworkStream:
         """The same stream, encrypted from here on. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
         loop = asyncio.get_running_loop()
+        if self._received:  # whoever sent this could pass it off as what comes encrypted
+            self._transport.abort()
+            raise httpcore.ConnectError(f"{server_hostname} spoke before TLS began")
         try:
             async with asyncio.timeout(timeout):
                 encrypted = await loop.start_tls(self._transport, self, ssl_context, server_hostname=server_hostname)
@@ -121,9 +130,9 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         return self
 
     def get_extra_info(self, info: str) -> Any:
-        """What is known of the connection. An idle one that is readable has ended, or says what nobody asked for."""
+        """What is known of the connection. An idle one that is readable is not fit for another request."""
         if info == "is_readable":
-            return bool(self._received) or self._ended or _is_readable(self._transport.get_extra_info("socket").fileno())
+            return not self._is_quiet()
         return self._transport.get_extra_info(_NAMES.get(info, info))
 
     # -- for asyncio -------------------------------------------------------------------------------------------------
@@ -157,12 +166,24 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     # -- within ------------------------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
-        if not self._ended:
-            self._transport.write(b"".join(self._unsent))
+        data = memoryview(b"".join(self._unsent))
         self._unsent.clear()
         self._unsent_bytes = 0
-        if self._is_full:
-            await self._until(lambda: self._ended or not self._is_full, self._write_timeout_s, httpcore.WriteTimeout)
+        for start in range(0, len(data), MAX_SENT_BYTES):
+            if not self._ended:
+                self._transport.write(data[start : start + MAX_SENT_BYTES])
+            if self._is_full:
+                await self._until(self._may_go_on, self._write_timeout_s, httpcore.WriteTimeout)
+
+    def _may_go_on(self) -> bool:
+        """A server that answers before it has taken everything (413) is not waited for: its answer counts."""
+        return not self._is_full or self._ended or bool(self._received)
+
+    def _is_quiet(self) -> bool:
+        """Whether both sides have said everything, and the server has neither ended nor said what nobody asked for."""
+        socket = self._transport.get_extra_info("socket")  # None where TLS has lost it, and we have not been told yet
+        told = self._ended or self._received or self._is_full
+        return not told and socket is not None and not _is_readable(socket.fileno())
 
     def _next_piece(self, max_bytes: int) -> bytes:
         piece = self._received.popleft()

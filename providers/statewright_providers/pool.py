@@ -43,29 +43,39 @@ class ConnectionPool(httpx.AsyncBaseTransport):
 
     The connection that became idle last is used first, and one that its server has closed meanwhile is not used. The
     timeouts of a request, in seconds, are in its extension ``timeout``, as everywhere in httpx; ``pool`` bounds the wait for
-    a connection while ``MAX_CONNECTIONS`` are busy. Raises httpx.TransportError.
+    a connection while ``max_connections`` are busy. Raises httpx.TransportError.
     """
 
-    def __init__(self, url: httpx.URL, ssl_context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        url: httpx.URL,
+        ssl_context: ssl.SSLContext | None,
+        *,
+        max_connections: int = MAX_CONNECTIONS,
+        max_idle_connections: int = MAX_IDLE_CONNECTIONS,
+        keep_idle_s: float = KEEP_IDLE_S,
+    ) -> None:
         """``ssl_context`` is None where plain HTTP is spoken."""
         self._url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         self._ssl_context = ssl_context
         self._network = AsyncioBackend()
         self._idle: deque[httpcore.AsyncConnectionInterface] = deque()
-        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._max_connections = max_connections
+        self._places = asyncio.Semaphore(max_connections)
+        self._max_idle_connections = max_idle_connections
+        self._keep_idle_s = keep_idle_s
         self._is_closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its body has to be one that can be sent again."""
         await self._take_place(request)
+        idle = await self._take_idle()
+        request.extensions[REUSED] = idle is not None
+        connection = idle or self._new_connection()
         try:
-            connection = await self._take_idle()
-            request.extensions[REUSED] = connection is not None
-            if connection is None:
-                connection = self._new_connection()
             response = await connection.handle_async_request(self._on_the_wire(request))
         except BaseException as error:
-            self._places.release()  # a connection that fails or is cancelled before its reply has closed itself
+            await self._give_up(connection)
             if isinstance(error, _ERRORS):
                 raise _as_httpx(error) from error
             raise
@@ -73,12 +83,13 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         return httpx.Response(response.status, headers=response.headers, stream=body)
 
     async def give_back(self, connection: httpcore.AsyncConnectionInterface) -> None:
-        """Take a connection back whose reply has been read, or given up. What cannot serve again is closed already."""
-        self._places.release()
-        if not connection.is_idle():
+        """Take a connection back whose reply has been read, or given up."""
+        if self._is_closed or not connection.is_idle():
+            await self._give_up(connection)
             return
+        self._places.release()
         self._idle.append(connection)
-        if len(self._idle) > MAX_IDLE_CONNECTIONS or self._is_closed:
+        if len(self._idle) > self._max_idle_connections:
             await self._idle.popleft().aclose()
 
     async def aclose(self) -> None:
@@ -93,7 +104,12 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             async with asyncio.timeout(timeout_s if self._places.locked() else None):
                 await self._places.acquire()
         except TimeoutError as error:
-            raise httpx.PoolTimeout(f"{MAX_CONNECTIONS} requests are under way") from error
+            raise httpx.PoolTimeout(f"{self._max_connections} requests are under way") from error
+
+    async def _give_up(self, connection: httpcore.AsyncConnectionInterface) -> None:
+        """Close a connection, for it does so itself only where nothing cancels it while it does; closing waits for nothing."""
+        self._places.release()
+        await connection.aclose()
 
     async def _take_idle(self) -> httpcore.AsyncConnectionInterface | None:
         """The newest idle connection that is still open; on the way the oldest goes, if its time is over."""
@@ -110,7 +126,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         return httpcore.AsyncHTTPConnection(
             self._url.origin,
             ssl_context=self._ssl_context,
-            keepalive_expiry=KEEP_IDLE_S,
+            keepalive_expiry=self._keep_idle_s,
             network_backend=self._network,
         )
 

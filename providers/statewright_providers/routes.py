@@ -11,6 +11,7 @@ company lets traffic out at all; a loopback address is never reached through a p
 from __future__ import annotations
 
 from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Protocol
 from urllib.request import getproxies
 
@@ -18,6 +19,7 @@ import httpx
 
 from statewright_providers.address import is_loopback
 from statewright_providers.pool import KEEP_IDLE_S, MAX_CONNECTIONS, MAX_IDLE_CONNECTIONS, REUSED, ConnectionPool
+from statewright_states.errors import RequestRejected
 
 _LIMITS = httpx.Limits(
     max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=KEEP_IDLE_S
@@ -45,12 +47,28 @@ class Route(Protocol):
 
 
 def new_route(url: httpx.URL) -> Route:
-    """The way to ``url`` from here, as the environment says. Reads the certificate bundle if the address needs it."""
-    local = is_loopback(url.host)
-    if not local and {url.scheme, "all"} & getproxies().keys():
-        return ClientRoute(httpx.AsyncClient(limits=_LIMITS))
-    # Reading the certificate bundle takes 50 ms, and plain HTTP has no use for it.
-    return PoolRoute(ConnectionPool(url, None if url.scheme == "http" else httpx.create_ssl_context(trust_env=not local)))
+    """The way to ``url`` from here, as the environment says. Reads the certificate bundle if the address needs it.
+
+    Raises RequestRejected where the environment names a proxy or a bundle that cannot be used.
+    """
+    try:
+        if not is_loopback(url.host) and {url.scheme, "all"} & getproxies().keys():
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+            return ClientRoute(httpx.AsyncClient(limits=_LIMITS, cookies=no_cookies))
+        # Reading the certificate bundle takes 50 ms, and plain HTTP has no use for it.
+        return PoolRoute(ConnectionPool(url, None if url.scheme == "http" else httpx.create_ssl_context()))
+    except (OSError, ImportError) as error:  # no such bundle, or nothing of use in it; a SOCKS proxy without its package
+        raise _no_way(url, f": {error}") from error
+    except (ValueError, httpx.InvalidURL):
+        raise _no_way(url, "") from None  # the text may hold the proxy's password
+
+
+def _no_way(url: httpx.URL, why: str) -> RequestRejected:
+    return RequestRejected(
+        f"the proxy or the certificate bundle that the environment names cannot be used{why}",
+        where=str(url.copy_with(query=None)),
+        cure="check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+    )
 
 
 class PoolRoute:
