@@ -66,6 +66,11 @@ class Applied:
     facts: Any
 
 
+_WITHIN = frozenset(
+    (AskAgain, AskToClose, ContinueText, DropOldExchanges, FinishRun, Nudge, NudgeToContinue, ReplaceOldExchanges)
+)
+"""The commands that concern the conversation or the end alone: nobody else carries them out."""
+
 Following = tuple[str, Command, Delivery | None]
 """A command that waits: its id, itself, and where it goes; no delivery means it is an effect to be performed."""
 
@@ -215,6 +220,8 @@ class Course:
         return None
 
     def _converse(self, command: Command) -> bool:
+        if type(command) not in _WITHIN:
+            return False
         prompts = self.inputs.config.prompts
         match command:
             case ContinueText() | NudgeToContinue():
@@ -228,10 +235,8 @@ class Course:
                 self.conversation.replace_old(summary, self._context.keep_recent, command.context_tokens)
             case DropOldExchanges():
                 self.conversation.drop_old(command.dropped, command.context_tokens)
-            case AskAgain() | FinishRun():
+            case _:  # AskAgain, FinishRun: what they say is in their entry
                 pass
-            case _:
-                return False
         return True
 
     def _say(self, message: Message) -> None:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from hashlib import sha256
 from typing import Any
 
 from statewright.config import AgentConfig
 from statewright.hooks import HookCard
-from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
+from statewright.journal.entry import MACHINES, TABLES, Header, decode, digest, encode
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
 from statewright_states.approval import ApprovalRule
@@ -107,7 +106,7 @@ class RunInputs:
 
 def call_digest(name: str, arguments: str) -> str:
     """The name of exactly this call: SHA-256 over its tool and its argument text, 64 hexadecimal digits."""
-    return sha256(encode([name, arguments])).hexdigest()
+    return digest([name, arguments])
 
 
 def cards_of(tools: Sequence[Tool]) -> dict[str, ToolCard]:

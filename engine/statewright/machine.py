@@ -14,9 +14,10 @@ used: it cancels running triggers); names that collide with model methods (model
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cache
-from typing import Any, Generic, NoReturn, TypeVar, cast
+from typing import Any, Generic, NoReturn, TypeVar
 
 from transitions import EventData, Machine, State, Transition
 
@@ -92,11 +93,12 @@ class _RowTransition(Transition):
 
     def execute(self, event_data: EventData) -> bool:
         """The library's own order (guard, then the change) without the callbacks around it, of which there are none."""
-        (offer,) = cast("tuple[_Offer]", event_data.args)
+        subject: Any = event_data.model
+        offer: _Offer
+        (offer,) = event_data.args
         row = self.row
         if not row.admits(offer.answers):
             return False
-        subject = cast("Subject[Any]", event_data.model)
         offer.taken = subject.table.take(row, subject.state, subject.facts, offer.event, offer.answers)
         if self.dest:
             event_data.machine.set_state(self.dest, subject)
@@ -116,13 +118,25 @@ class _TableState(State):
 
 
 class _TableMachine(Machine):
-    """The library's machine, writing the state where only this module may."""
+    """The library's machine, reading and writing the state where only this module may.
+
+    States are looked up by what a subject holds and a row names, and not through their enum: its ``name`` and ``value`` are
+    properties written in Python, which are asked for at each step of the way.
+    """
 
     state_cls = _TableState
     transition_cls = _RowTransition
 
+    def __init__(self, states: Sequence[StrEnum], **kwargs: Any) -> None:
+        super().__init__(states=list(states), **kwargs)
+        self._members = {member.name: member for member in states}
+        self._states = {member: self.get_state(member) for member in states}
+
+    def get_model_state(self, model: Any) -> State:
+        return self._states[model.state]
+
     def set_state(self, state: Any, model: Any = None) -> None:
-        model._state = self.get_state(state).value
+        model._state = self._members[state]
 
 
 class DeclaredMachine(Generic[F]):
@@ -132,7 +146,7 @@ class DeclaredMachine(Generic[F]):
         self.table = table
         self._machine = _TableMachine(
             model=None,
-            states=list(table.states),
+            states=table.states,
             initial=table.initial,
             auto_transitions=False,
             send_event=True,

@@ -11,10 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from hashlib import sha256
 from typing import Any, NoReturn
 
-from statewright.journal.entry import encode
+import orjson
+
+from statewright.journal.entry import digest
 from statewright_states.messages import ToolCall
 from statewright_states.run.facts import CutOff, Finish
 
@@ -58,6 +59,14 @@ def ends_in_the_middle(text: str) -> bool:
 
 
 def _is_json(text: str) -> bool:
+    try:
+        orjson.loads(text)  # says yes sooner, and no to some that are: to numbers of many digits, to 1024 levels
+    except ValueError:
+        return _is_plain_json(text)
+    return True
+
+
+def _is_plain_json(text: str) -> bool:
     try:
         _PLAIN.decode(text)
     except (ValueError, RecursionError):
@@ -120,7 +129,7 @@ def is_silent(finish: Finish, cut: CutOff, calls: Sequence[ToolCall], text: str,
 
 def calls_digest(calls: Sequence[ToolCall]) -> str:
     """The name of a set of calls, whatever their order; empty for none. 64 hexadecimal digits."""
-    return sha256(encode(sorted(same_call(call.name, call.arguments) for call in calls))).hexdigest() if calls else ""
+    return digest(sorted(same_call(call.name, call.arguments) for call in calls)) if calls else ""
 
 
 def same_call(name: str, arguments: str) -> tuple[str, str]:
@@ -131,7 +140,7 @@ def same_call(name: str, arguments: str) -> tuple[str, str]:
     """
     try:
         value = _UNIQUE.decode(arguments if arguments.strip() else "{}")
-        return name, json.dumps(value, sort_keys=True, separators=(",", ":"))
+        return name, _IN_ORDER(value)
     except (ValueError, RecursionError):
         return name, arguments
 
@@ -144,3 +153,4 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 _UNIQUE = json.JSONDecoder(object_pairs_hook=_unique)
+_IN_ORDER = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode

@@ -16,6 +16,10 @@ APPLICATION_ID = 0x53574A4C
 """``SWJL`` in ASCII, at byte 68 of the file (sqlite.org/fileformat2.html, section 1.3)."""
 SCHEMA_VERSION = 1
 
+CHECKPOINT_PAGES = 4000
+"""When the write-ahead log is moved into the file: at 16 MB. At a quarter of that, SQLite's default, the pages that each run
+writes again and again are moved four times as often: measured, a sixth of a write's CPU."""
+
 _AS_IT_LIES = "mode=ro&immutable=1"
 """No locks, no log, no files beside it: the file's own pages, which hold a journal's identity from its first moment."""
 
@@ -76,6 +80,7 @@ def open_for_writing(path: Path, synchronous: str, *, timeout_s: float) -> sqlit
             _create_tables(connection)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")
     except BaseException:
         connection.close()
         raise

@@ -22,6 +22,7 @@ from statewright_states.errors import Fault, ProviderError
 from statewright_states.frozen import replace
 from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.ports import ModelRequest, Provider, Timer
+from statewright_states.run.facts import CutOff
 from statewright_states.vocabulary import Purpose
 
 JITTER = 0.25
@@ -206,8 +207,9 @@ class ModelCalls:
     def _silent(self, response: LLMResponse) -> bool:
         """Whether this reply will be taken for none; the run decides that by the same rule, from the record."""
         config, finish, calls = self._course.inputs.config, finish_of(response.finish_reason), response.tool_calls
-        cut = cut_off(finish, calls, (response.usage or Usage()).output_tokens, config.max_output_tokens)
-        return is_silent(finish, cut, calls, response.content or "", self._marker)
+        if not is_silent(finish, CutOff.NO, calls, response.content or "", self._marker):
+            return False
+        return cut_off(finish, calls, (response.usage or Usage()).output_tokens, config.max_output_tokens) is CutOff.NO
 
     def _replied(self, command: SendRequest, model: str, response: LLMResponse) -> AttemptReplied:
         payloads = self._course.payloads
