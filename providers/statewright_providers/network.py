@@ -1,8 +1,8 @@
-"""TCP and TLS for httpcore's connections, on asyncio's own transports.
+"""TCP and TLS for httpcore's connections, on asyncio's transports (https://www.encode.io/httpcore/network-backends/).
 
-httpcore can be given another network backend (https://www.encode.io/httpcore/network-backends/). Its usual one, anyio's, serves
-two kinds of event loops; here there is one, and so no cancel scope and no checkpoint for each read and write. And a request's
-head and its body, if that is not long, go out in one piece, where each took a system call of its own.
+The streams that httpcore brings serve two kinds of event loops; here there is one, and so no cancel scope and no checkpoint
+for each read and write. And a request's head and its body, if that is not long, go out in one piece, where each took a system
+call of its own.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import asyncio
 import select
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import httpcore
@@ -25,40 +25,20 @@ MAX_SENT_BYTES = 256 * 1024
 CONNECT_NEXT_S = 0.25
 """How long one address of a host is tried alone, before the next is tried beside it (RFC 8305, section 5)."""
 
-_NAMES = {"client_addr": "sockname", "server_addr": "peername"}
-"""httpcore's names for what asyncio's transports tell, where they differ."""
 
-
-class AsyncioBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections on the running event loop. Timeouts are in seconds; None waits for ever."""
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """A connection to ``host``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
-        loop = asyncio.get_running_loop()
-        # Other people's event loops (uvloop's) try one address after another, and do not know the option.
-        patience: dict[str, Any] = {"happy_eyeballs_delay": CONNECT_NEXT_S} if isinstance(loop, asyncio.BaseEventLoop) else {}
-        local = None if local_address is None else (local_address, 0)
-        try:
-            async with asyncio.timeout(timeout):
-                transport, stream = await loop.create_connection(Stream, host, port, local_addr=local, **patience)
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout} s") from error
-        except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(str(error)) from error
-        try:
-            for option in socket_options or ():
-                transport.get_extra_info("socket").setsockopt(*option)
-        except OSError as error:
-            transport.abort()
-            raise httpcore.ConnectError(str(error)) from error
-        return stream
+async def connect(host: str, port: int, ssl_context: ssl.SSLContext | None, timeout_s: float | None) -> Stream:
+    """A connection, encrypted where there is an ``ssl_context``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
+    loop = asyncio.get_running_loop()
+    # Other people's event loops (uvloop's) try one address after another, and do not know the option.
+    patience: dict[str, Any] = {"happy_eyeballs_delay": CONNECT_NEXT_S} if isinstance(loop, asyncio.BaseEventLoop) else {}
+    try:
+        async with asyncio.timeout(timeout_s):
+            _, stream = await loop.create_connection(Stream, host, port, ssl=ssl_context, **patience)
+    except TimeoutError as error:
+        raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout_s} s") from error
+    except (OSError, UnicodeError) as error:  # those of ``ssl`` are among them; what is no host's name cannot be encoded
+        raise httpcore.ConnectError(str(error)) from error
+    return stream
 
 
 class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
@@ -109,31 +89,9 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._ended = True
         self._transport.abort()
 
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.AsyncNetworkStream:
-        """The same stream, encrypted from here on. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
-        loop = asyncio.get_running_loop()
-        if self._received:  # whoever sent this could pass it off as what comes encrypted
-            self._transport.abort()
-            raise httpcore.ConnectError(f"{server_hostname} spoke before TLS began")
-        try:
-            async with asyncio.timeout(timeout):
-                encrypted = await loop.start_tls(self._transport, self, ssl_context, server_hostname=server_hostname)
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"no TLS with {server_hostname} within {timeout} s") from error
-        except OSError as error:  # those of ``ssl`` are among them
-            raise httpcore.ConnectError(str(error)) from error
-        if encrypted is None:
-            raise httpcore.ConnectError(f"{server_hostname} closed the connection while TLS began")
-        self._transport = encrypted
-        return self
-
     def get_extra_info(self, info: str) -> Any:
         """What is known of the connection. An idle one that is readable is not fit for another request."""
-        if info == "is_readable":
-            return not self._is_quiet()
-        return self._transport.get_extra_info(_NAMES.get(info, info))
+        return not self._is_quiet() if info == "is_readable" else self._transport.get_extra_info(info)
 
     # -- for asyncio -------------------------------------------------------------------------------------------------
 

@@ -78,7 +78,8 @@ class PoolRoute:
         self._pool = pool
 
     def request(self, url: httpx.URL, headers: httpx.Headers, body: bytes, timeout: Mapping[str, float]) -> httpx.Request:
-        return httpx.Request("POST", url, headers=headers, content=body, extensions={"timeout": timeout})
+        known = httpx.Headers([(b"host", url.netloc), *headers.raw, (b"content-length", b"%d" % len(body))])
+        return httpx.Request("POST", url, headers=known, stream=httpx.ByteStream(body), extensions={"timeout": timeout})
 
     async def send(self, request: httpx.Request) -> httpx.Response:
         return await self._pool.handle_async_request(request)
