@@ -10,6 +10,7 @@ company lets traffic out at all; a loopback address is never reached through a p
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Protocol
@@ -56,11 +57,17 @@ def new_route(url: httpx.URL) -> Route:
             no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
             return ClientRoute(httpx.AsyncClient(limits=_LIMITS, cookies=no_cookies))
         # Reading the certificate bundle takes 50 ms, and plain HTTP has no use for it.
-        return PoolRoute(ConnectionPool(url, None if url.scheme == "http" else httpx.create_ssl_context()))
+        return PoolRoute(ConnectionPool(url, _tls() if url.scheme == "https" else None))
     except (OSError, ImportError) as error:  # no such bundle, or nothing of use in it; a SOCKS proxy without its package
         raise _no_way(url, f": {error}") from error
     except (ValueError, httpx.InvalidURL):
         raise _no_way(url, "") from None  # the text may hold the proxy's password
+
+
+def _tls() -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
 
 
 def _no_way(url: httpx.URL, why: str) -> RequestRejected:
