@@ -16,14 +16,14 @@ from typing import Any
 
 import httpcore
 
+from statewright_providers.dialing import addresses_of, first_to_answer
+
 MAX_HELD_BYTES = 256 * 1024
 """Nothing more is taken from the network while this much has arrived and not been read."""
 MIN_SENT_BYTES = 64 * 1024
 """Less than this waits for what follows it, at the latest until something is read."""
 MAX_SENT_BYTES = 256 * 1024
 """More than this is sent piece by piece, so that the timeout is for each piece: a slow way is not a blocked one."""
-CONNECT_NEXT_S = 0.25
-"""How long one address of a host is tried alone, before the next is tried beside it (RFC 8305, section 5)."""
 
 _NAMES = {"client_addr": "sockname", "server_addr": "peername"}
 """httpcore's names for what asyncio's transports tell, where they differ."""
@@ -41,24 +41,15 @@ class AsyncioBackend(httpcore.AsyncNetworkBackend):
         socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
     ) -> httpcore.AsyncNetworkStream:
         """A connection to ``host``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
-        loop = asyncio.get_running_loop()
-        # Other people's event loops (uvloop's) try one address after another, and do not know the option.
-        patience: dict[str, Any] = {"happy_eyeballs_delay": CONNECT_NEXT_S} if isinstance(loop, asyncio.BaseEventLoop) else {}
-        local = None if local_address is None else (local_address, 0)
         try:
             async with asyncio.timeout(timeout):
-                transport, stream = await loop.create_connection(Stream, host, port, local_addr=local, **patience)
+                connected = await first_to_answer(await addresses_of(host, port), local_address, tuple(socket_options or ()))
+                _, stream = await asyncio.get_running_loop().create_connection(Stream, sock=connected)
+                return stream
         except TimeoutError as error:
             raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout} s") from error
         except (OSError, UnicodeError) as error:
             raise httpcore.ConnectError(str(error)) from error
-        try:
-            for option in socket_options or ():
-                transport.get_extra_info("socket").setsockopt(*option)
-        except OSError as error:
-            transport.abort()
-            raise httpcore.ConnectError(str(error)) from error
-        return stream
 
 
 class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):

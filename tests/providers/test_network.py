@@ -6,7 +6,6 @@ import asyncio
 import os
 import socket
 import ssl
-import struct
 from collections.abc import Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -17,19 +16,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certificates import client_tls, server_tls
-from local_server import Talk, serving
+from local_server import Talk, deaf, free_port, full_queue, saying, serving, silent
 from statewright_providers.network import MAX_HELD_BYTES, MIN_SENT_BYTES, AsyncioBackend
 
 T = TypeVar("T")
+Options = Iterable[tuple[int, int, int]]
 HOST = "127.0.0.1"
 MANY_BYTES = 32 * 1024 * 1024
 """More than the buffers of any system between two ends."""
 SMALL_BUFFER_BYTES = 64 * 1024
 
 
-async def connected(
-    port: int, *, tls: bool = False, options: Iterable[tuple[int, int, int]] = ()
-) -> httpcore.AsyncNetworkStream:
+async def connected(port: int, *, tls: bool = False, options: Options = ()) -> httpcore.AsyncNetworkStream:
     stream = await AsyncioBackend().connect_tcp(HOST, port, timeout=5, socket_options=options)
     return await stream.start_tls(client_tls(), HOST, timeout=5) if tls else stream
 
@@ -39,7 +37,7 @@ def with_stream(
     test: Callable[[httpcore.AsyncNetworkStream], Awaitable[T]],
     *,
     tls: bool = False,
-    options: Iterable[tuple[int, int, int]] = (),
+    options: Options = (),
 ) -> T:
     """Run ``test`` with a connection to a server that talks like this."""
 
@@ -73,25 +71,6 @@ async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> No
     while data := await reader.read(65536):
         writer.write(data)
         await writer.drain()
-
-
-async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-    await reader.read()
-
-
-def saying(data: bytes, *, reset: bool = False) -> Talk:
-    """Says this, and closes the connection, or breaks it, as soon as anything was said to it."""
-
-    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read(1)
-        writer.write(data)
-        await writer.drain()
-        if reset:
-            at_once = struct.pack("ii", 1, 0)  # no lingering: the system sends RST where it would send FIN
-            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
-            writer.transport.abort()
-
-    return talk
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------
@@ -136,9 +115,6 @@ def test_much_goes_out_without_waiting_for_a_read() -> None:
 
 @pytest.mark.parametrize("tls", [False, True])
 def test_a_server_that_takes_nothing_is_waited_for_no_longer_than_the_timeout(tls: bool) -> None:
-    async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await asyncio.Event().wait()
-
     async def test(stream: httpcore.AsyncNetworkStream) -> None:
         with pytest.raises(httpcore.WriteTimeout):
             await stream.write(bytes(MANY_BYTES), timeout=0.1)
@@ -282,11 +258,6 @@ def test_a_cancelled_read_leaves_what_comes_later_to_the_next_one() -> None:
 # -- connecting and closing ------------------------------------------------------------------------------------------
 
 
-def free_port() -> int:
-    with socket.create_server((HOST, 0)) as listener:
-        return int(listener.getsockname()[1])
-
-
 def test_a_refused_connection_is_a_connect_error() -> None:
     cannot_connect(httpcore.ConnectError, HOST, free_port())
 
@@ -314,17 +285,8 @@ def test_a_connection_begins_where_it_is_told_to() -> None:
 
 
 def test_a_server_that_takes_no_connection_is_waited_for_no_longer_than_the_timeout() -> None:
-    with socket.socket() as listener:
-        listener.bind((HOST, 0))
-        listener.listen(0)
-        address = listener.getsockname()
-        queue = [socket.socket() for _ in range(4)]  # nobody accepts them: there is no room for another one
-        for waiting in queue:
-            waiting.setblocking(False)
-            waiting.connect_ex(address)
-        assert "0.1 s" in cannot_connect(httpcore.ConnectTimeout, HOST, address[1], timeout=0.1)
-        for waiting in queue:
-            waiting.close()
+    with full_queue() as port:
+        assert "0.1 s" in cannot_connect(httpcore.ConnectTimeout, HOST, port, timeout=0.1)
 
 
 def test_options_are_set_on_the_socket() -> None:
@@ -334,22 +296,8 @@ def test_options_are_set_on_the_socket() -> None:
     with_stream(silent, test, options=[(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)])
 
 
-def test_an_option_that_no_socket_has_closes_the_connection() -> None:
-    async def test() -> None:
-        ended = asyncio.Event()
-
-        async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            try:
-                await reader.read()
-            finally:
-                ended.set()
-
-        async with serving(talk) as port:
-            with pytest.raises(httpcore.ConnectError):
-                await connected(port, options=[(socket.SOL_SOCKET, 99_999, 1)])
-            await asyncio.wait_for(ended.wait(), 5)
-
-    asyncio.run(test())
+def test_an_option_that_no_socket_has_is_a_connect_error() -> None:
+    cannot_connect(httpcore.ConnectError, HOST, free_port(), socket_options=[(socket.SOL_SOCKET, 99_999, 1)])
 
 
 def test_what_is_known_of_a_connection_has_the_names_that_httpcore_uses() -> None:
@@ -445,9 +393,8 @@ def test_what_was_said_before_tls_began_is_never_read_as_if_it_had_come_encrypte
     async def run() -> None:
         async with serving(talk) as port:
             stream = await connected(port)
-            while not stream.get_extra_info("is_readable"):
+            for _ in range(100):  # turns of the event loop: it takes what is there
                 await asyncio.sleep(0)
-            await asyncio.sleep(0)  # the event loop takes what is there
             with pytest.raises(httpcore.ConnectError, match="before TLS"):
                 await stream.start_tls(client_tls(), HOST, timeout=5)
 
