@@ -347,6 +347,17 @@ def test_a_connection_that_cannot_be_made_gives_its_place_back() -> None:
     asyncio.run(test())
 
 
+def test_an_address_of_ipv6_is_connected_to_as_it_is() -> None:
+    url = httpx.URL(f"http://[::1]:{free_port()}/v1")
+
+    async def test() -> None:
+        with pytest.raises(httpx.ConnectError) as caught:  # refused, or no IPv6 here; but not for want of a name "[::1]"
+            await Requests(ConnectionPool(url, None), url).begin()
+        assert "::1" in str(caught.value)
+
+    asyncio.run(test())
+
+
 def test_a_server_that_takes_no_connection_is_a_connect_timeout() -> None:
     async def test(requests: Requests) -> None:
         with pytest.raises(httpx.ConnectTimeout):
