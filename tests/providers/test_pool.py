@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from certificates import client_tls, server_tls
 from local_server import Answer, LocalServer, Talk, chunked, deaf, free_port, local_server, plain, saying, serving, silent
 from statewright_providers.pool import REUSED, ConnectionPool
 
@@ -53,14 +54,16 @@ class Requests:
             await response.aclose()
 
 
-def with_pool(script: list[Answer], test: Callable[[LocalServer, Requests], Awaitable[T]], **bounds: Any) -> T:
+def with_pool(
+    script: list[Answer], test: Callable[[LocalServer, Requests], Awaitable[T]], *, tls: bool = False, **bounds: Any
+) -> T:
     """Run ``test`` on a pool for a server that follows the script; afterwards no connection and no task may be left."""
 
     async def run() -> T:
-        async with local_server(*script) as server:
+        async with local_server(*script, tls=server_tls() if tls else None) as server:
             before = asyncio.all_tasks()
             url = httpx.URL(server.base_url)
-            pool = ConnectionPool(url, None, **bounds)
+            pool = ConnectionPool(url, client_tls() if tls else None, **bounds)
             outcome = await asyncio.wait_for(test(server, Requests(pool, url)), 20)
             await pool.aclose()
             if server.connections:
@@ -221,6 +224,7 @@ def test_a_request_that_is_cancelled_while_it_waits_leaves_its_turn_to_the_next(
     with_pool([Answer(REPLY)] * 2, test, max_connections=1)
 
 
+@pytest.mark.parametrize("tls", [False, True], ids=["http", "https"])
 @pytest.mark.parametrize("kept", [False, True], ids=["on a new connection", "on a kept one"])
 @pytest.mark.parametrize(
     ("answer", "whole"),
@@ -228,7 +232,7 @@ def test_a_request_that_is_cancelled_while_it_waits_leaves_its_turn_to_the_next(
     ids=["plain", "chunked", "given up"],
 )
 def test_a_request_that_is_cancelled_at_any_moment_gives_its_place_back_and_leaves_nothing_open(
-    answer: Answer, whole: bool, kept: bool
+    answer: Answer, whole: bool, kept: bool, tls: bool
 ) -> None:
     def ended_before(moment: int) -> bool:
         async def test(server: LocalServer, requests: Requests) -> bool:
@@ -242,7 +246,7 @@ def test_a_request_that_is_cancelled_at_any_moment_gives_its_place_back_and_leav
             assert await requests.reply(pool=1) == b"whole"
             return ended
 
-        return with_pool([Answer(REPLY)] * kept + [answer], test, max_connections=1)
+        return with_pool([Answer(REPLY)] * kept + [answer], test, tls=tls, max_connections=1)
 
     assert next(moment for moment in count() if ended_before(moment)) > 5
 
