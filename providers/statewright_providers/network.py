@@ -25,6 +25,9 @@ MIN_SENT_BYTES = 64 * 1024
 MAX_SENT_BYTES = 256 * 1024
 """More than this is sent piece by piece, so that the timeout is for each piece: a slow way is not a blocked one."""
 
+READ_SINCE_WRITE = "read_since_write"
+"""Whether anything was read since something was written, for ``get_extra_info``: what came before answers nothing."""
+
 _NAMES = {"client_addr": "sockname", "server_addr": "peername"}
 """httpcore's names for what asyncio's transports tell, where they differ."""
 
@@ -62,6 +65,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._write_timeout_s: float | None = None
         self._received: deque[bytes] = deque()
         self._held_bytes = 0
+        self._read_since_write = False
         self._ended = False
         self._error: Exception | None = None
         self._is_full = False
@@ -74,6 +78,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
         That a connection has broken is for ``read`` to say: what the server said before it broke is read first.
         """
+        self._read_since_write = False
         self._write_timeout_s = timeout
         self._unsent.append(buffer)
         self._unsent_bytes += len(buffer)
@@ -85,6 +90,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
         Raises httpcore.ReadTimeout and ReadError, and WriteTimeout for what had to be sent first.
         """
+        self._read_since_write = True
         if self._unsent:
             await self._send()
         if not (self._received or self._ended):
@@ -124,6 +130,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         """What is known of the connection. An idle one that is readable is not fit for another request."""
         if info == "is_readable":
             return not self._is_quiet()
+        if info == READ_SINCE_WRITE:
+            return self._read_since_write
         return self._transport.get_extra_info(_NAMES.get(info, info))
 
     # -- for asyncio -------------------------------------------------------------------------------------------------

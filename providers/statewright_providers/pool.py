@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpcore
 import httpx
 
-from statewright_providers.network import AsyncioBackend
+from statewright_providers.network import READ_SINCE_WRITE, AsyncioBackend
 
 MAX_CONNECTIONS = 1000
 MAX_IDLE_CONNECTIONS = 100
@@ -74,6 +74,8 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         connection = idle or self._new_connection()
         try:
             response = await connection.handle_async_request(self._on_the_wire(request))
+            if not response.extensions["network_stream"].get_extra_info(READ_SINCE_WRITE):
+                raise httpcore.RemoteProtocolError("what the server said before the request was sent cannot be the reply")
         except BaseException as error:
             await self._give_up(connection)
             if isinstance(error, _ERRORS):
