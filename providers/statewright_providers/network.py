@@ -111,9 +111,9 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     ) -> httpcore.AsyncNetworkStream:
         """The same stream, encrypted from here on. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
         loop = asyncio.get_running_loop()
-        if self._received:  # whoever sent this could pass it off as what comes encrypted
+        if self._received or self._ended:  # whoever said something could pass it off as what comes encrypted
             self._transport.abort()
-            raise httpcore.ConnectError(f"{server_hostname} spoke before TLS began")
+            raise httpcore.ConnectError(f"{server_hostname} spoke or left before TLS began")
         try:
             async with asyncio.timeout(timeout):
                 encrypted = await loop.start_tls(self._transport, self, ssl_context, server_hostname=server_hostname)

@@ -385,17 +385,27 @@ def test_a_server_that_speaks_no_tls_is_a_connect_error() -> None:
     tls_fails(saying(b"HTTP/1.1 400 Bad Request\r\n\r\n"), httpcore.ConnectError)
 
 
+async def begins_tls(talk: Talk) -> httpcore.AsyncNetworkStream:
+    """TLS over a connection on which the event loop has taken note of all that the server says by itself."""
+    async with serving(talk) as port:
+        stream = await connected(port)
+        for _ in range(100):  # turns of the event loop
+            await asyncio.sleep(0)
+        return await stream.start_tls(client_tls(), HOST, timeout=5)
+
+
 def test_what_was_said_before_tls_began_is_never_read_as_if_it_had_come_encrypted() -> None:
     async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
         await reader.read()
 
-    async def run() -> None:
-        async with serving(talk) as port:
-            stream = await connected(port)
-            for _ in range(100):  # turns of the event loop: it takes what is there
-                await asyncio.sleep(0)
-            with pytest.raises(httpcore.ConnectError, match="before TLS"):
-                await stream.start_tls(client_tls(), HOST, timeout=5)
+    with pytest.raises(httpcore.ConnectError, match="before TLS"):
+        asyncio.run(begins_tls(talk))
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+
+def test_a_server_that_left_before_tls_began_is_a_connect_error_at_once() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    with pytest.raises(httpcore.ConnectError, match="before TLS"):
+        asyncio.run(begins_tls(talk))
