@@ -13,6 +13,7 @@ import asyncio
 import ssl
 from collections import deque
 from collections.abc import AsyncIterator, Mapping
+from typing import Any, cast
 
 import httpcore
 import httpx
@@ -74,7 +75,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         connection = idle or self._new_connection()
         try:
             response = await connection.handle_async_request(self._on_the_wire(request))
-            if not response.extensions["network_stream"].get_extra_info(READ_SINCE_WRITE):
+            if not _stream_of(response).get_extra_info(READ_SINCE_WRITE):
                 raise httpcore.RemoteProtocolError("what the server said before the request was sent cannot be the reply")
         except BaseException as error:
             await self._give_up(connection)
@@ -163,6 +164,11 @@ class _Body(httpx.AsyncByteStream):
             await self._response.aclose()
         finally:
             await pool.give_back(self._connection)
+
+
+def _stream_of(response: httpcore.Response) -> httpcore.AsyncNetworkStream:
+    extensions = cast("Mapping[str, Any]", cast("Any", response).extensions)  # httpcore does not say what is in them
+    return cast("httpcore.AsyncNetworkStream", extensions["network_stream"])
 
 
 def _as_httpx(error: Exception) -> httpx.TransportError:
