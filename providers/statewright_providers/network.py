@@ -16,29 +16,29 @@ from typing import Any
 
 import httpcore
 
+from statewright_providers.dialing import addresses_of, first_to_answer
+
 MAX_HELD_BYTES = 256 * 1024
 """Nothing more is taken from the network while this much has arrived and not been read."""
 MIN_SENT_BYTES = 64 * 1024
 """Less than this waits for what follows it, at the latest until something is read."""
 MAX_SENT_BYTES = 256 * 1024
 """More than this is sent piece by piece, so that the timeout is for each piece: a slow way is not a blocked one."""
-CONNECT_NEXT_S = 0.25
-"""How long one address of a host is tried alone, before the next is tried beside it (RFC 8305, section 5)."""
 
 
 async def connect(host: str, port: int, ssl_context: ssl.SSLContext | None, timeout_s: float | None) -> Stream:
     """A connection, encrypted where there is an ``ssl_context``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
-    loop = asyncio.get_running_loop()
-    # Other people's event loops (uvloop's) try one address after another, and do not know the option.
-    patience: dict[str, Any] = {"happy_eyeballs_delay": CONNECT_NEXT_S} if isinstance(loop, asyncio.BaseEventLoop) else {}
+    name = host if ssl_context is not None else None
     try:
         async with asyncio.timeout(timeout_s):
-            _, stream = await loop.create_connection(Stream, host, port, ssl=ssl_context, **patience)
+            connected = await first_to_answer(await addresses_of(host, port))
+            loop = asyncio.get_running_loop()
+            _, stream = await loop.create_connection(Stream, sock=connected, ssl=ssl_context, server_hostname=name)
+            return stream
     except TimeoutError as error:
         raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout_s} s") from error
     except (OSError, UnicodeError) as error:  # those of ``ssl`` are among them; what is no host's name cannot be encoded
         raise httpcore.ConnectError(str(error)) from error
-    return stream
 
 
 class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
@@ -51,6 +51,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._write_timeout_s: float | None = None
         self._received: deque[bytes] = deque()
         self._held_bytes = 0
+        self.read_since_write = False
+        """Whether the server was listened to after something was said to it."""
         self._ended = False
         self._error: Exception | None = None
         self._is_full = False
@@ -63,6 +65,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
         That a connection has broken is for ``read`` to say: what the server said before it broke is read first.
         """
+        self.read_since_write = False
         self._write_timeout_s = timeout
         self._unsent.append(buffer)
         self._unsent_bytes += len(buffer)
@@ -74,6 +77,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
         Raises httpcore.ReadTimeout and ReadError, and WriteTimeout for what had to be sent first.
         """
+        self.read_since_write = True
         if self._unsent:
             await self._send()
         if not (self._received or self._ended):

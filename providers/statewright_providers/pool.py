@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpcore
 import httpx
 
-from statewright_providers.network import connect
+from statewright_providers.network import Stream, connect
 
 MAX_CONNECTIONS = 1000
 MAX_IDLE_CONNECTIONS = 100
@@ -58,7 +58,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         """``ssl_context`` is None where plain HTTP is spoken."""
         self._url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         self._ssl_context = ssl_context
-        self._idle: deque[httpcore.AsyncHTTP11Connection] = deque()
+        self._idle: deque[_Connection] = deque()
         self._max_connections = max_connections
         self._places = asyncio.Semaphore(max_connections)
         self._max_idle_connections = max_idle_connections
@@ -74,6 +74,8 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             if connection is None:
                 connection = await self._new_connection(request)
             response = await connection.handle_async_request(self._on_the_wire(request))
+            if not connection.network.read_since_write:  # h11 keeps what came behind the reply before
+                raise httpcore.RemoteProtocolError("what the server said before the request was sent cannot be the reply")
         except BaseException as error:
             await self._give_up(connection)
             if isinstance(error, _ERRORS):
@@ -82,7 +84,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         body = _Body(response, connection, self)
         return httpx.Response(response.status, headers=response.headers, stream=body)
 
-    async def give_back(self, connection: httpcore.AsyncHTTP11Connection) -> None:
+    async def give_back(self, connection: _Connection) -> None:
         """Take a connection back whose reply has been read, or given up."""
         if self._is_closed or not connection.is_idle():
             await self._give_up(connection)
@@ -106,13 +108,13 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         except TimeoutError as error:
             raise httpx.PoolTimeout(f"{self._max_connections} requests are under way") from error
 
-    async def _give_up(self, connection: httpcore.AsyncHTTP11Connection | None) -> None:
+    async def _give_up(self, connection: _Connection | None) -> None:
         """Close a connection: it does so itself only where nothing cancels it while it does. Closing waits for nothing."""
         self._places.release()
         if connection is not None:
             await connection.aclose()
 
-    async def _take_idle(self) -> httpcore.AsyncHTTP11Connection | None:
+    async def _take_idle(self) -> _Connection | None:
         """The newest idle connection that is still open; on the way the oldest goes, if its time is over."""
         if len(self._idle) > 1 and self._idle[0].has_expired():
             await self._idle.popleft().aclose()
@@ -123,11 +125,11 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             await connection.aclose()
         return None
 
-    async def _new_connection(self, request: httpx.Request) -> httpcore.AsyncHTTP11Connection:
+    async def _new_connection(self, request: httpx.Request) -> _Connection:
         timeout_s: float | None = request.extensions.get("timeout", {}).get("connect")
         origin = self._url.origin
         stream = await connect(origin.host.decode("ascii"), origin.port, self._ssl_context, timeout_s)
-        return httpcore.AsyncHTTP11Connection(origin, stream, self._keep_idle_s)
+        return _Connection(origin, stream, self._keep_idle_s)
 
     def _on_the_wire(self, request: httpx.Request) -> httpcore.Request:
         return httpcore.Request(
@@ -135,10 +137,18 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         )
 
 
+class _Connection(httpcore.AsyncHTTP11Connection):
+    """HTTP/1.1 on a stream."""
+
+    def __init__(self, origin: httpcore.Origin, stream: Stream, keep_idle_s: float) -> None:
+        super().__init__(origin, stream, keep_idle_s)
+        self.network = stream
+
+
 class _Body(httpx.AsyncByteStream):
     """The body of a reply, as it arrives; closing it gives the connection back."""
 
-    def __init__(self, response: httpcore.Response, connection: httpcore.AsyncHTTP11Connection, pool: ConnectionPool) -> None:
+    def __init__(self, response: httpcore.Response, connection: _Connection, pool: ConnectionPool) -> None:
         self._response = response
         self._connection = connection
         self._pool: ConnectionPool | None = pool

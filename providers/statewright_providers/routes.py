@@ -112,7 +112,7 @@ class ClientRoute:
         return await self.client.send(request, stream=True, follow_redirects=False)
 
     def reused_connection(self, request: httpx.Request) -> bool:
-        trace = request.extensions["trace"]
+        trace = request.extensions.get("trace")
         return isinstance(trace, _Trace) and trace.reused_connection
 
     async def aclose(self) -> None:

@@ -3,14 +3,41 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager
+import struct
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
 
 Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 """What a server does with a connection. It is closed afterwards, and a client that goes away is nobody's error."""
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Listens, and says nothing."""
+    await reader.read()
+
+
+async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Takes no more than its buffers do, and says nothing."""
+    await asyncio.Event().wait()
+
+
+def saying(data: bytes, *, reset: bool = False) -> Talk:
+    """Says this when anything was said to it, and ends the connection, or breaks it."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65536)
+        writer.write(data)
+        await writer.drain()
+        if reset:
+            at_once = struct.pack("ii", 1, 0)  # no lingering: the system sends RST where it would send FIN
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            writer.transport.abort()
+
+    return talk
 
 
 @dataclass(frozen=True)
@@ -29,10 +56,12 @@ class LocalServer:
     scheme: str = "http"
     port: int = 0
     connections: int = 0
+    open_connections: int = 0
     requests: list[int] = field(default_factory=list[int])
     heads: list[str] = field(default_factory=list[str])
     request_came: asyncio.Event = field(default_factory=asyncio.Event)
     closed_by_peer: asyncio.Event = field(default_factory=asyncio.Event)
+    all_closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def base_url(self) -> str:
@@ -45,6 +74,8 @@ class LocalServer:
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         connection = self.connections
+        self.open_connections += 1
+        self.all_closed.clear()
         try:
             while head := await _read_request(reader):
                 self.requests.append(connection)
@@ -61,6 +92,10 @@ class LocalServer:
                     return
         except (ConnectionError, asyncio.IncompleteReadError):
             self.closed_by_peer.set()
+        finally:
+            self.open_connections -= 1
+            if not self.open_connections:
+                self.all_closed.set()
 
 
 @asynccontextmanager
@@ -97,6 +132,26 @@ async def local_server(*script: Answer, port: int = 0, tls: ssl.SSLContext | Non
     state = LocalServer(iter(script), "http" if tls is None else "https")
     async with serving(state.talk, port=port, tls=tls) as state.port:
         yield state
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def full_queue() -> Generator[int]:
+    """The port of a server that accepts nobody, and before which there is no room left to wait."""
+    with ExitStack() as opened:
+        listener = opened.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
 
 
 def plain(body: bytes, *headers: str, status: str = "200 OK") -> bytes:
