@@ -1,9 +1,6 @@
 """50 tool steps over real HTTP: the engine with its journal against a bare httpx and json loop that does the same.
 
 The second table has no HTTP: the engine's own CPU for one step (a model call, a tool call, and their entries).
-
-``--aiohttp`` hands the engine a client of its own, httpx on aiohttp's transport (``pip install httpx-aiohttp``), as any
-caller may with ``connect(client=...)``; the bare loop stays as it is.
 """
 
 from __future__ import annotations
@@ -11,11 +8,9 @@ from __future__ import annotations
 import argparse
 import asyncio
 import tempfile
-from importlib import import_module
 from pathlib import Path
 from statistics import median
 
-import httpx
 from stub import running_stub
 from workload import (
     BareLoop,
@@ -38,19 +33,13 @@ RESULT_BYTES = (200, 2_000, 8_000)
 LIMIT = 1.2
 
 
-def aiohttp_client() -> httpx.AsyncClient:
-    """httpx on aiohttp's transport. Imported here, for only this option needs the package."""
-    transport = import_module("httpx_aiohttp").AiohttpTransport()
-    return httpx.AsyncClient(transport=transport, trust_env=False)
-
-
-async def over_http(base: str, folder: Path, steps: int, size: int, rounds: int, client: httpx.AsyncClient | None) -> list[str]:
+async def over_http(base: str, folder: Path, steps: int, size: int, rounds: int) -> list[str]:
     """One row of the first table."""
     url = f"{base}/steps/{steps}/v1"
     tools = registry(Pages(size, steps))
     bare = BareLoop(url, tools)
-    ours = http_loop(url, tools, steps, SQLiteJournal(folder / f"http-{size}.db", durability="normal"), client)
-    unrecorded = http_loop(url, tools, steps, MemoryJournal(), client)
+    ours = http_loop(url, tools, steps, SQLiteJournal(folder / f"http-{size}.db", durability="normal"))
+    unrecorded = http_loop(url, tools, steps, MemoryJournal())
     try:
         sent, state = await bare.run(), await finished(ours, steps)
         if abs(sent - state.usage.input_tokens) > 0.02 * sent:
@@ -87,15 +76,13 @@ async def in_process(folder: Path, steps: int, size: int, rounds: int) -> list[l
     ]
 
 
-async def main(steps: int, rounds: int, sizes: list[int], client: httpx.AsyncClient | None) -> None:
+async def main(steps: int, rounds: int, sizes: list[int]) -> None:
     with tempfile.TemporaryDirectory() as folder, running_stub() as base:
         print(f"{steps} tool steps over HTTP, journal at normal, {rounds} rounds; CPU in µs per step, limit {LIMIT}\n")
         heads = ["tool result", "bare", "ours", "ratio (median)", "ratio (best)", "ratio in memory", "verdict"]
-        print_table(heads, [await over_http(base, Path(folder), steps, size, rounds, client) for size in sizes])
+        print_table(heads, [await over_http(base, Path(folder), steps, size, rounds) for size in sizes])
         print("The engine alone, without HTTP, 2 kB results; CPU in µs per step\n")
         print_table(["journal", "median", "best"], await in_process(Path(folder), steps, 2_000, rounds))
-    if client is not None:
-        await client.aclose()
 
 
 if __name__ == "__main__":
@@ -103,7 +90,5 @@ if __name__ == "__main__":
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--result-bytes", type=int, nargs="+", default=list(RESULT_BYTES))
-    parser.add_argument("--aiohttp", action="store_true", help="hand the engine a client on aiohttp's transport")
     options = parser.parse_args()
-    given = aiohttp_client() if options.aiohttp else None
-    asyncio.run(main(options.steps, options.rounds, options.result_bytes, given))
+    asyncio.run(main(options.steps, options.rounds, options.result_bytes))

@@ -150,11 +150,9 @@ def engine_loop(provider: object, tools: ToolRegistry, steps: int, journal: Jour
     return AgentLoop(provider, tools, config, journal=journal)  # type: ignore[arg-type]
 
 
-def http_loop(
-    base_url: str, tools: ToolRegistry, steps: int, journal: Journal | None, client: httpx.AsyncClient | None = None
-) -> AgentLoop:
-    """The engine on the stub. A ``client`` that is handed in stays its owner's to close."""
-    return engine_loop(connect("openai:stub", base_url=base_url, api_key="stub", client=client), tools, steps, journal)
+def http_loop(base_url: str, tools: ToolRegistry, steps: int, journal: Journal | None) -> AgentLoop:
+    """The engine on the stub."""
+    return engine_loop(connect("openai:stub", base_url=base_url, api_key="stub"), tools, steps, journal)
 
 
 async def finished(loop: AgentLoop, steps: int) -> AgentState:

@@ -1,8 +1,8 @@
-"""TCP and TLS for httpcore's connections, on asyncio's own transports.
+"""TCP and TLS for httpcore's connections, on asyncio's transports (https://www.encode.io/httpcore/network-backends/).
 
-httpcore can be given another network backend (https://www.encode.io/httpcore/network-backends/). Its usual one, anyio's, serves
-two kinds of event loops; here there is one, and so no cancel scope and no checkpoint for each read and write. And a request's
-head and its body, if that is not long, go out in one piece, where each took a system call of its own.
+The streams that httpcore brings serve two kinds of event loops; here there is one, and so no cancel scope and no checkpoint
+for each read and write. And a request's head and its body, if that is not long, go out in one piece, where each took a system
+call of its own.
 """
 
 from __future__ import annotations
@@ -11,48 +11,34 @@ import asyncio
 import select
 import ssl
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import httpcore
+
+from statewright_providers.dialing import addresses_of, first_to_answer
 
 MAX_HELD_BYTES = 256 * 1024
 """Nothing more is taken from the network while this much has arrived and not been read."""
 MIN_SENT_BYTES = 64 * 1024
 """Less than this waits for what follows it, at the latest until something is read."""
-CONNECT_NEXT_S = 0.25
-"""How long one address of a host is tried alone, before the next is tried beside it (RFC 8305, section 5)."""
-
-_NAMES = {"client_addr": "sockname", "server_addr": "peername"}
-"""httpcore's names for what asyncio's transports tell, where they differ."""
+MAX_SENT_BYTES = 256 * 1024
+"""More than this is sent piece by piece, so that the timeout is for each piece: a slow way is not a blocked one."""
 
 
-class AsyncioBackend(httpcore.AsyncNetworkBackend):
-    """Opens connections on the running event loop. Timeouts are in seconds; None waits for ever."""
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[httpcore.SOCKET_OPTION] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        """A connection to ``host``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
-        loop = asyncio.get_running_loop()
-        # Other people's event loops (uvloop's) try one address after another, and do not know the option.
-        patience: dict[str, Any] = {"happy_eyeballs_delay": CONNECT_NEXT_S} if isinstance(loop, asyncio.BaseEventLoop) else {}
-        local = None if local_address is None else (local_address, 0)
-        try:
-            async with asyncio.timeout(timeout):
-                transport, stream = await loop.create_connection(Stream, host, port, local_addr=local, **patience)
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout} s") from error
-        except (OSError, UnicodeError) as error:
-            raise httpcore.ConnectError(str(error)) from error
-        for option in socket_options or ():
-            transport.get_extra_info("socket").setsockopt(*option)
-        return stream
+async def connect(host: str, port: int, ssl_context: ssl.SSLContext | None, timeout_s: float | None) -> Stream:
+    """A connection, encrypted where there is an ``ssl_context``. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
+    name = host if ssl_context is not None else None
+    try:
+        async with asyncio.timeout(timeout_s):
+            connected = await first_to_answer(await addresses_of(host, port))
+            loop = asyncio.get_running_loop()
+            _, stream = await loop.create_connection(Stream, sock=connected, ssl=ssl_context, server_hostname=name)
+            return stream
+    except TimeoutError as error:
+        raise httpcore.ConnectTimeout(f"{host}:{port} did not answer within {timeout_s} s") from error
+    except (OSError, UnicodeError) as error:  # those of ``ssl`` are among them; what is no host's name cannot be encoded
+        raise httpcore.ConnectError(str(error)) from error
 
 
 class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
@@ -65,6 +51,8 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._write_timeout_s: float | None = None
         self._received: deque[bytes] = deque()
         self._held_bytes = 0
+        self.read_since_write = False
+        """Whether the server was listened to after something was said to it."""
         self._ended = False
         self._error: Exception | None = None
         self._is_full = False
@@ -77,6 +65,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
         That a connection has broken is for ``read`` to say: what the server said before it broke is read first.
         """
+        self.read_since_write = False
         self._write_timeout_s = timeout
         self._unsent.append(buffer)
         self._unsent_bytes += len(buffer)
@@ -88,6 +77,7 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
 
         Raises httpcore.ReadTimeout and ReadError, and WriteTimeout for what had to be sent first.
         """
+        self.read_since_write = True
         if self._unsent:
             await self._send()
         if not (self._received or self._ended):
@@ -103,28 +93,9 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
         self._ended = True
         self._transport.abort()
 
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.AsyncNetworkStream:
-        """The same stream, encrypted from here on. Raises httpcore.ConnectTimeout, httpcore.ConnectError."""
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(timeout):
-                encrypted = await loop.start_tls(self._transport, self, ssl_context, server_hostname=server_hostname)
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"no TLS with {server_hostname} within {timeout} s") from error
-        except OSError as error:  # those of ``ssl`` are among them
-            raise httpcore.ConnectError(str(error)) from error
-        if encrypted is None:
-            raise httpcore.ConnectError(f"{server_hostname} closed the connection while TLS began")
-        self._transport = encrypted
-        return self
-
     def get_extra_info(self, info: str) -> Any:
-        """What is known of the connection. An idle one that is readable has ended, or says what nobody asked for."""
-        if info == "is_readable":
-            return bool(self._received) or self._ended or _is_readable(self._transport.get_extra_info("socket").fileno())
-        return self._transport.get_extra_info(_NAMES.get(info, info))
+        """What is known of the connection. An idle one that is readable is not fit for another request."""
+        return not self._is_quiet() if info == "is_readable" else self._transport.get_extra_info(info)
 
     # -- for asyncio -------------------------------------------------------------------------------------------------
 
@@ -157,12 +128,24 @@ class Stream(asyncio.Protocol, httpcore.AsyncNetworkStream):
     # -- within ------------------------------------------------------------------------------------------------------
 
     async def _send(self) -> None:
-        if not self._ended:
-            self._transport.write(b"".join(self._unsent))
+        data = memoryview(b"".join(self._unsent))
         self._unsent.clear()
         self._unsent_bytes = 0
-        if self._is_full:
-            await self._until(lambda: self._ended or not self._is_full, self._write_timeout_s, httpcore.WriteTimeout)
+        for start in range(0, len(data), MAX_SENT_BYTES):
+            if not self._ended:
+                self._transport.write(data[start : start + MAX_SENT_BYTES])
+            if self._is_full:
+                await self._until(self._may_go_on, self._write_timeout_s, httpcore.WriteTimeout)
+
+    def _may_go_on(self) -> bool:
+        """A server that answers before it has taken everything (413) is not waited for: its answer counts."""
+        return not self._is_full or self._ended or bool(self._received)
+
+    def _is_quiet(self) -> bool:
+        """Whether both sides have said everything, and the server has neither ended nor said what nobody asked for."""
+        socket = self._transport.get_extra_info("socket")  # None where TLS has lost it, and we have not been told yet
+        told = self._ended or self._received or self._is_full
+        return not told and socket is not None and not _is_readable(socket.fileno())
 
     def _next_piece(self, max_bytes: int) -> bytes:
         piece = self._received.popleft()

@@ -17,7 +17,7 @@ from collections.abc import AsyncIterator, Mapping
 import httpcore
 import httpx
 
-from statewright_providers.network import AsyncioBackend
+from statewright_providers.network import Stream, connect
 
 MAX_CONNECTIONS = 1000
 MAX_IDLE_CONNECTIONS = 100
@@ -43,42 +43,55 @@ class ConnectionPool(httpx.AsyncBaseTransport):
 
     The connection that became idle last is used first, and one that its server has closed meanwhile is not used. The
     timeouts of a request, in seconds, are in its extension ``timeout``, as everywhere in httpx; ``pool`` bounds the wait for
-    a connection while ``MAX_CONNECTIONS`` are busy. Raises httpx.TransportError.
+    a connection while ``max_connections`` are busy. Raises httpx.TransportError.
     """
 
-    def __init__(self, url: httpx.URL, ssl_context: ssl.SSLContext | None) -> None:
+    def __init__(
+        self,
+        url: httpx.URL,
+        ssl_context: ssl.SSLContext | None,
+        *,
+        max_connections: int = MAX_CONNECTIONS,
+        max_idle_connections: int = MAX_IDLE_CONNECTIONS,
+        keep_idle_s: float = KEEP_IDLE_S,
+    ) -> None:
         """``ssl_context`` is None where plain HTTP is spoken."""
         self._url = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         self._ssl_context = ssl_context
-        self._network = AsyncioBackend()
-        self._idle: deque[httpcore.AsyncConnectionInterface] = deque()
-        self._places = asyncio.Semaphore(MAX_CONNECTIONS)
+        self._idle: deque[_Connection] = deque()
+        self._max_connections = max_connections
+        self._places = asyncio.Semaphore(max_connections)
+        self._max_idle_connections = max_idle_connections
+        self._keep_idle_s = keep_idle_s
         self._is_closed = False
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send the request; its body has to be one that can be sent again."""
         await self._take_place(request)
+        connection = await self._take_idle()
+        request.extensions[REUSED] = connection is not None
         try:
-            connection = await self._take_idle()
-            request.extensions[REUSED] = connection is not None
             if connection is None:
-                connection = self._new_connection()
+                connection = await self._new_connection(request)
             response = await connection.handle_async_request(self._on_the_wire(request))
+            if not connection.network.read_since_write:  # h11 keeps what came behind the reply before
+                raise httpcore.RemoteProtocolError("what the server said before the request was sent cannot be the reply")
         except BaseException as error:
-            self._places.release()  # a connection that fails or is cancelled before its reply has closed itself
+            await self._give_up(connection)
             if isinstance(error, _ERRORS):
                 raise _as_httpx(error) from error
             raise
         body = _Body(response, connection, self)
         return httpx.Response(response.status, headers=response.headers, stream=body)
 
-    async def give_back(self, connection: httpcore.AsyncConnectionInterface) -> None:
-        """Take a connection back whose reply has been read, or given up. What cannot serve again is closed already."""
-        self._places.release()
-        if not connection.is_idle():
+    async def give_back(self, connection: _Connection) -> None:
+        """Take a connection back whose reply has been read, or given up."""
+        if self._is_closed or not connection.is_idle():
+            await self._give_up(connection)
             return
+        self._places.release()
         self._idle.append(connection)
-        if len(self._idle) > MAX_IDLE_CONNECTIONS or self._is_closed:
+        if len(self._idle) > self._max_idle_connections:
             await self._idle.popleft().aclose()
 
     async def aclose(self) -> None:
@@ -93,9 +106,15 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             async with asyncio.timeout(timeout_s if self._places.locked() else None):
                 await self._places.acquire()
         except TimeoutError as error:
-            raise httpx.PoolTimeout(f"{MAX_CONNECTIONS} requests are under way") from error
+            raise httpx.PoolTimeout(f"{self._max_connections} requests are under way") from error
 
-    async def _take_idle(self) -> httpcore.AsyncConnectionInterface | None:
+    async def _give_up(self, connection: _Connection | None) -> None:
+        """Close a connection: it does so itself only where nothing cancels it while it does. Closing waits for nothing."""
+        self._places.release()
+        if connection is not None:
+            await connection.aclose()
+
+    async def _take_idle(self) -> _Connection | None:
         """The newest idle connection that is still open; on the way the oldest goes, if its time is over."""
         if len(self._idle) > 1 and self._idle[0].has_expired():
             await self._idle.popleft().aclose()
@@ -106,13 +125,11 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             await connection.aclose()
         return None
 
-    def _new_connection(self) -> httpcore.AsyncConnectionInterface:
-        return httpcore.AsyncHTTPConnection(
-            self._url.origin,
-            ssl_context=self._ssl_context,
-            keepalive_expiry=KEEP_IDLE_S,
-            network_backend=self._network,
-        )
+    async def _new_connection(self, request: httpx.Request) -> _Connection:
+        timeout_s: float | None = request.extensions.get("timeout", {}).get("connect")
+        origin = self._url.origin
+        stream = await connect(origin.host.decode("ascii"), origin.port, self._ssl_context, timeout_s)
+        return _Connection(origin, stream, self._keep_idle_s)
 
     def _on_the_wire(self, request: httpx.Request) -> httpcore.Request:
         return httpcore.Request(
@@ -120,12 +137,18 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         )
 
 
+class _Connection(httpcore.AsyncHTTP11Connection):
+    """HTTP/1.1 on a stream."""
+
+    def __init__(self, origin: httpcore.Origin, stream: Stream, keep_idle_s: float) -> None:
+        super().__init__(origin, stream, keep_idle_s)
+        self.network = stream
+
+
 class _Body(httpx.AsyncByteStream):
     """The body of a reply, as it arrives; closing it gives the connection back."""
 
-    def __init__(
-        self, response: httpcore.Response, connection: httpcore.AsyncConnectionInterface, pool: ConnectionPool
-    ) -> None:
+    def __init__(self, response: httpcore.Response, connection: _Connection, pool: ConnectionPool) -> None:
         self._response = response
         self._connection = connection
         self._pool: ConnectionPool | None = pool

@@ -10,7 +10,9 @@ company lets traffic out at all; a loopback address is never reached through a p
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Protocol
 from urllib.request import getproxies
 
@@ -18,6 +20,7 @@ import httpx
 
 from statewright_providers.address import is_loopback
 from statewright_providers.pool import KEEP_IDLE_S, MAX_CONNECTIONS, MAX_IDLE_CONNECTIONS, REUSED, ConnectionPool
+from statewright_states.errors import RequestRejected
 
 _LIMITS = httpx.Limits(
     max_connections=MAX_CONNECTIONS, max_keepalive_connections=MAX_IDLE_CONNECTIONS, keepalive_expiry=KEEP_IDLE_S
@@ -45,12 +48,34 @@ class Route(Protocol):
 
 
 def new_route(url: httpx.URL) -> Route:
-    """The way to ``url`` from here, as the environment says. Reads the certificate bundle if the address needs it."""
-    local = is_loopback(url.host)
-    if not local and {url.scheme, "all"} & getproxies().keys():
-        return ClientRoute(httpx.AsyncClient(limits=_LIMITS))
-    # Reading the certificate bundle takes 50 ms, and plain HTTP has no use for it.
-    return PoolRoute(ConnectionPool(url, None if url.scheme == "http" else httpx.create_ssl_context(trust_env=not local)))
+    """The way to ``url`` from here, as the environment says. Reads the certificate bundle if the address needs it.
+
+    Raises RequestRejected where the environment names a proxy or a bundle that cannot be used.
+    """
+    try:
+        if not is_loopback(url.host) and {url.scheme, "all"} & getproxies().keys():
+            no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
+            return ClientRoute(httpx.AsyncClient(limits=_LIMITS, cookies=no_cookies))
+        # Reading the certificate bundle takes 50 ms, and plain HTTP has no use for it.
+        return PoolRoute(ConnectionPool(url, _tls() if url.scheme == "https" else None))
+    except (OSError, ImportError) as error:  # no such bundle, or nothing of use in it; a SOCKS proxy without its package
+        raise _no_way(url, f": {error}") from error
+    except (ValueError, httpx.InvalidURL):
+        raise _no_way(url, "") from None  # the text may hold the proxy's password
+
+
+def _tls() -> ssl.SSLContext:
+    context = httpx.create_ssl_context()
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _no_way(url: httpx.URL, why: str) -> RequestRejected:
+    return RequestRejected(
+        f"the proxy or the certificate bundle that the environment names cannot be used{why}",
+        where=str(url.copy_with(query=None)),
+        cure="check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR",
+    )
 
 
 class PoolRoute:
@@ -60,7 +85,8 @@ class PoolRoute:
         self._pool = pool
 
     def request(self, url: httpx.URL, headers: httpx.Headers, body: bytes, timeout: Mapping[str, float]) -> httpx.Request:
-        return httpx.Request("POST", url, headers=headers, content=body, extensions={"timeout": timeout})
+        known = httpx.Headers([(b"host", url.netloc), *headers.raw, (b"content-length", b"%d" % len(body))])
+        return httpx.Request("POST", url, headers=known, stream=httpx.ByteStream(body), extensions={"timeout": timeout})
 
     async def send(self, request: httpx.Request) -> httpx.Response:
         return await self._pool.handle_async_request(request)
@@ -86,7 +112,7 @@ class ClientRoute:
         return await self.client.send(request, stream=True, follow_redirects=False)
 
     def reused_connection(self, request: httpx.Request) -> bool:
-        trace = request.extensions["trace"]
+        trace = request.extensions.get("trace")
         return isinstance(trace, _Trace) and trace.reused_connection
 
     async def aclose(self) -> None:

@@ -1,12 +1,43 @@
-"""A real HTTP/1.1 server on a free port of 127.0.0.1 that answers each request with the next item of a script."""
+"""Real servers on a free port of 127.0.0.1: one that talks as it is told, and one that speaks HTTP/1.1 from a script."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterator, Sequence
-from contextlib import asynccontextmanager
+import socket
+import ssl
+import struct
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Literal
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+"""What a server does with a connection. It is closed afterwards, and a client that goes away is nobody's error."""
+
+
+async def silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Listens, and says nothing."""
+    await reader.read()
+
+
+async def deaf(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Takes no more than its buffers do, and says nothing."""
+    await asyncio.Event().wait()
+
+
+def saying(data: bytes, *, reset: bool = False) -> Talk:
+    """Says this when anything was said to it, and ends the connection, or breaks it."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(65536)
+        writer.write(data)
+        await writer.drain()
+        if reset:
+            at_once = struct.pack("ii", 1, 0)  # no lingering: the system sends RST where it would send FIN
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+            writer.transport.abort()
+
+    return talk
 
 
 @dataclass(frozen=True)
@@ -22,24 +53,33 @@ class LocalServer:
     """What a test asks about: the address, and the number of the connection that each request came over."""
 
     script: Iterator[Answer]
+    scheme: str = "http"
     port: int = 0
     connections: int = 0
+    open_connections: int = 0
     requests: list[int] = field(default_factory=list[int])
-    paths: list[str] = field(default_factory=list[str])
+    heads: list[str] = field(default_factory=list[str])
     request_came: asyncio.Event = field(default_factory=asyncio.Event)
     closed_by_peer: asyncio.Event = field(default_factory=asyncio.Event)
+    all_closed: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def base_url(self) -> str:
-        return f"http://127.0.0.1:{self.port}/v1"
+        return f"{self.scheme}://127.0.0.1:{self.port}/v1"
+
+    @property
+    def paths(self) -> list[str]:
+        return [head.split()[1] for head in self.heads]
 
     async def talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         connection = self.connections
+        self.open_connections += 1
+        self.all_closed.clear()
         try:
             while head := await _read_request(reader):
                 self.requests.append(connection)
-                self.paths.append(head.split()[1])
+                self.heads.append(head)
                 self.request_came.set()
                 answer = next(self.script)
                 writer.write(answer.data)
@@ -53,27 +93,65 @@ class LocalServer:
         except (ConnectionError, asyncio.IncompleteReadError):
             self.closed_by_peer.set()
         finally:
-            writer.close()
+            self.open_connections -= 1
+            if not self.open_connections:
+                self.all_closed.set()
 
 
 @asynccontextmanager
-async def local_server(*script: Answer, port: int = 0) -> AsyncGenerator[LocalServer]:
-    """Serve the script, one item per request, for the length of the context."""
-    state = LocalServer(iter(script))
+async def serving(talk: Talk, *, port: int = 0, tls: ssl.SSLContext | None = None) -> AsyncGenerator[int]:
+    """Let ``talk`` do with each connection as it likes, for the length of the context; gives the port."""
     talks: set[asyncio.Task[None]] = set()
 
-    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        talks.add(asyncio.get_running_loop().create_task(state.talk(reader, writer)))
+    async def to_its_end(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            await talk(reader, writer)
+        except (ConnectionError, asyncio.IncompleteReadError):
+            pass
+        finally:
+            writer.close()
 
-    server = await asyncio.start_server(begin, "127.0.0.1", port)
-    state.port = server.sockets[0].getsockname()[1]
+    def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talks.add(asyncio.get_running_loop().create_task(to_its_end(reader, writer)))
+
+    server = await asyncio.start_server(begin, "127.0.0.1", port, ssl=tls)
     try:
-        yield state
+        yield server.sockets[0].getsockname()[1]
     finally:
         server.close()
-        for talk in talks:
-            talk.cancel()
-        await asyncio.gather(*talks, return_exceptions=True)
+        for task in talks:
+            task.cancel()
+        for ended in await asyncio.gather(*talks, return_exceptions=True):
+            if ended is not None and not isinstance(ended, asyncio.CancelledError):
+                raise ended
+
+
+@asynccontextmanager
+async def local_server(*script: Answer, port: int = 0, tls: ssl.SSLContext | None = None) -> AsyncGenerator[LocalServer]:
+    """Serve the script, one item per request, for the length of the context."""
+    state = LocalServer(iter(script), "http" if tls is None else "https")
+    async with serving(state.talk, port=port, tls=tls) as state.port:
+        yield state
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def full_queue() -> Generator[int]:
+    """The port of a server that accepts nobody, and before which there is no room left to wait."""
+    with ExitStack() as opened:
+        listener = opened.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = opened.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield listener.getsockname()[1]
 
 
 def plain(body: bytes, *headers: str, status: str = "200 OK") -> bytes:

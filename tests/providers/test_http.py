@@ -100,6 +100,16 @@ def test_a_kept_connection_that_the_server_closed_meanwhile_is_not_used() -> Non
     assert len(set(with_server([Answer(STREAM, then="close")] * 3, test))) == 3
 
 
+def test_a_reply_to_nothing_on_a_kept_connection_answers_nothing() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
+        for _ in range(2):
+            assert (await ask(provider)).content == "5"
+        return server.requests
+
+    late = plain(json.dumps(completion(content="late")).encode())
+    assert with_server([Answer(REPLY + late), Answer(REPLY)], test) == [1, 2]
+
+
 def test_several_closed_doors_in_a_row_are_passed_to_reach_an_open_one() -> None:
     async def test(server: LocalServer, provider: OpenAIChatProvider) -> int:
         await asyncio.gather(ask(provider), ask(provider), ask(provider))

@@ -1,0 +1,82 @@
+"""Requests under way at once from one endpoint: its own connections against an httpx client that may open as many.
+
+Both send the same bytes to the same server and read the whole reply; nothing else is done with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import ssl
+from collections.abc import Awaitable, Callable
+from statistics import median
+
+import httpx
+import orjson
+from stub import running_stub
+from workload import SYSTEM, TASK, interleaved, print_table, ratio
+
+from statewright_providers.http import Endpoint
+
+AT_ONCE = (1, 10, 100)
+REQUESTS = 500
+"""Per round, however many of them are under way at once."""
+BODY = orjson.dumps(
+    {"model": "stub", "messages": [{"role": "system", "content": SYSTEM}, {"role": "user", "content": TASK}], "tools": []}
+)
+HEADERS = {"content-type": "application/json", "accept-encoding": "identity", "user-agent": "statewright"}
+TIMEOUT_S = 60.0
+
+Post = Callable[[], Awaitable[bytes]]
+
+
+async def all_of(post: Post, at_once: int) -> None:
+    """All requests of a round: ``at_once`` senders, each one request after another."""
+
+    async def sender() -> None:
+        for _ in range(REQUESTS // at_once):
+            if not (await post()).endswith(b"}"):
+                raise RuntimeError("that is no reply")
+
+    await asyncio.gather(*(sender() for _ in range(at_once)))
+
+
+async def compared(base: str, at_once: int, rounds: int) -> list[str]:
+    """One row of the table."""
+    url = f"{base}/steps/1/v1"
+    endpoint = Endpoint("stub", url, "/chat/completions", {}, api_key="", client=None)
+    limits = httpx.Limits(max_connections=1000, max_keepalive_connections=1000)
+    client = httpx.AsyncClient(limits=limits, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+
+    async def over_endpoint() -> bytes:
+        async with endpoint.post(BODY, idle_timeout_s=TIMEOUT_S) as response:
+            return await response.aread()
+
+    async def over_client() -> bytes:
+        response = await client.post(f"{url}/chat/completions", content=BODY, headers=HEADERS, timeout=TIMEOUT_S)
+        return response.content
+
+    works = [lambda post=post: all_of(post, at_once) for post in (over_client, over_endpoint)]
+    try:
+        theirs, ours = await interleaved(works, rounds)
+    finally:
+        await endpoint.aclose()
+        await client.aclose()
+    typical, best = ratio(ours, theirs)
+    per_request = [f"{1e6 * median(times) / REQUESTS:.0f}" for times in (theirs, ours)]
+    return [f"{at_once}", *per_request, f"{typical:.2f}", f"{best:.2f}"]
+
+
+async def main(at_once: list[int], rounds: int) -> None:
+    with running_stub() as base:
+        print(f"{REQUESTS} requests, {rounds} rounds; CPU in µs per request\n")
+        heads = ["under way at once", "httpx client", "ours", "ratio (median)", "ratio (best)"]
+        print_table(heads, [await compared(base, number, rounds) for number in at_once])
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--at-once", type=int, nargs="+", default=list(AT_ONCE))
+    options = parser.parse_args()
+    asyncio.run(main(options.at_once, options.rounds))

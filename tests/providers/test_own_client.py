@@ -1,0 +1,102 @@
+"""A client of the caller's own, with a transport of the caller's own: it is used as it is, and stays open."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+
+import httpx
+import pytest
+
+from local_server import Answer, LocalServer, chunked, local_server, plain
+from statewright_providers.openai_chat import OpenAIChatProvider
+from statewright_states.errors import AttemptTimedOut, ConnectionFailed, ProviderError
+from statewright_states.ports import ModelRequest
+from wire import QUESTION, Watcher, completion, delta, sse
+
+REPLY = plain(json.dumps(completion(content="5")).encode())
+STREAM = chunked([sse(delta(content="4"), delta(content="2"), delta("stop"))])
+
+
+class Counting(httpx.AsyncBaseTransport):
+    """Passes requests on, and counts them: a transport that tells nothing of connections."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self.count = 0
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        self.count += 1
+        request.extensions.pop("trace")
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def over(
+    transport: httpx.AsyncBaseTransport,
+    script: list[Answer],
+    test: Callable[[LocalServer, OpenAIChatProvider], Awaitable[None]],
+) -> None:
+    async def run() -> None:
+        async with local_server(*script) as server, httpx.AsyncClient(transport=transport, trust_env=False) as client:
+            provider = OpenAIChatProvider("qwen", base_url=server.base_url, client=client)
+            await asyncio.wait_for(test(server, provider), 20)
+            await provider.aclose()
+            assert not client.is_closed, "the client that was handed in stays its owner's to close"
+
+    asyncio.run(run())
+
+
+async def ask_three_times(provider: OpenAIChatProvider) -> None:
+    for stream, text in ((False, "5"), (True, "42"), (False, "5")):
+        reply = await provider.complete(ModelRequest(QUESTION, stream=stream, idle_timeout_s=5), Watcher())
+        assert reply.content == text
+
+
+def test_plain_and_streamed_replies_arrive_over_one_connection() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> None:
+        await ask_three_times(provider)
+        assert server.requests == [1, 1, 1]
+
+    over(httpx.AsyncHTTPTransport(), [Answer(REPLY), Answer(STREAM), Answer(REPLY)], test)
+
+
+def test_a_kept_connection_that_breaks_before_any_byte_of_the_reply_is_replaced_without_a_word() -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> None:
+        await ask_three_times(provider)
+        assert server.requests == [1, 1, 2, 2]
+
+    over(httpx.AsyncHTTPTransport(), [Answer(REPLY), Answer(then="close"), Answer(STREAM), Answer(REPLY)], test)
+
+
+def test_nothing_is_sent_twice_over_a_transport_that_tells_nothing_of_connections() -> None:
+    transport = Counting(httpx.AsyncHTTPTransport())
+
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> None:
+        with pytest.raises(ConnectionFailed):
+            await ask_three_times(provider)
+        assert (transport.count, server.requests) == (2, [1, 1])
+
+    over(transport, [Answer(REPLY), Answer(then="close")], test)
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind"),
+    [
+        (Answer(REPLY[:-4], then="close"), ConnectionFailed),
+        (Answer(then="close"), ConnectionFailed),
+        (Answer(REPLY[:-4], then="hang"), AttemptTimedOut),
+        (Answer(then="hang"), AttemptTimedOut),
+    ],
+    ids=["cut", "closed", "stalled", "silent"],
+)
+def test_what_breaks_is_one_of_our_errors_and_names_the_server(answer: Answer, kind: type[ProviderError]) -> None:
+    async def test(server: LocalServer, provider: OpenAIChatProvider) -> None:
+        with pytest.raises(kind) as caught:
+            await provider.complete(ModelRequest(QUESTION, stream=False, idle_timeout_s=0.3), Watcher())
+        assert server.base_url in caught.value.where
+
+    over(httpx.AsyncHTTPTransport(), [answer], test)
