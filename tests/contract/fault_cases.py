@@ -41,10 +41,10 @@ def case(effect: Effect, fault: Fault, happens: str, rows: str, how: How, play: 
 
 # -- requests: the same faults, whoever asks ---------------------------------------------------------------------------
 
-NOBODYS = "the reply comes twice, and no request follows: the second one is nobody's"
-THE_NEXT_ONES = (
-    "the reply comes twice: HTTP/1.1 knows a reply by its place alone (RFC 9112, section 9.3), so that the second one is taken "
-    "for the reply to the next request; that a service sends one reply to each request is assumed"
+TWICE = (
+    "the reply comes twice: the second one is there before the next request, so it is nobody's, and that request goes over "
+    "another connection (one that came later would be taken for the next reply, for HTTP/1.1 knows a reply by its place "
+    "alone: RFC 9112, section 9.3; that a service sends one reply to each request is assumed)"
 )
 
 
@@ -57,9 +57,9 @@ ASKED_AGAIN: Sequence[tuple[Fault, str, Reply]] = (
 
 
 def twice(reply: LLMResponse) -> Answer:
-    """A reply that is sent twice over the same connection."""
+    """A reply that is sent twice in one go."""
     whole = response({"choices": [{"index": 0, **completion(reply.content, *reply.tool_calls)}]})
-    return Answer((whole, whole))
+    return Answer((whole + whole,))
 
 
 def requests(
@@ -72,11 +72,10 @@ def requests(
     how: How,
     down: tuple[str, How],
     slow: tuple[str, How],
-    doubled: tuple[str, Sequence[Reply]],
 ) -> None:
     """The faults of a request. ``down`` and ``slow``: rows and end of a run whose request fails for good, and comes too late.
 
-    ``before`` and ``after`` are the other replies of the run; with ``doubled`` it goes on after a reply that came twice.
+    ``before`` and ``after`` are the other replies of the run.
     """
     number, still = len(before) + 1, after if down[1] == SUCCESS else ()
     for fault, happens, faulty in ASKED_AGAIN:
@@ -84,8 +83,7 @@ def requests(
         case(effect, fault, happens, "CALL-04 CALL-11 CALL-03", how, wired, script, config)
     case(effect, F.SERVER_ERROR, "the service is down for every attempt", f"CALL-04 CALL-06 {down[0]}", down[1],
          wired, [*before, *[failure(503)] * 4, *still], config)  # fmt: skip
-    happens, surplus = doubled
-    case(effect, F.DUPLICATE, happens, "CALL-03", how, wired, [*before, twice(good), *surplus], config)
+    case(effect, F.DUPLICATE, TWICE, "CALL-03", how, wired, [*before, twice(good), *after], config)
     timed = config.model_copy(update={"step_timeout_s": 5.0})
     case(effect, F.LATE, "the reply comes when the step's time has passed; it reaches nobody", f"CALL-14 {slow[0]}", slow[1],
          wired, [*before, Late(9, good), *still], timed)  # fmt: skip
@@ -101,15 +99,13 @@ JUDGED = AgentConfig(evaluation=EvaluationConfig(mode=EvaluationMode.BASIC))
 LAST_WORDS = AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE)
 
 requests(effects.REPLY, AgentConfig(), before=(), good=LOOK, after=[DONE], how=SUCCESS,
-         down=("RUN-30", ("failed", "llm_error")), slow=("RUN-26", ("partial", "step_timeout")),
-         doubled=(THE_NEXT_ONES, [says("lost"), DONE]))  # fmt: skip
+         down=("RUN-30", ("failed", "llm_error")), slow=("RUN-26", ("partial", "step_timeout")))  # fmt: skip
 requests(effects.SUMMARY, SUMMING, before=[LOOK, LOOK], good=says("the summary"), after=[DONE], how=SUCCESS,
-         down=("RUN-45", SUCCESS), slow=("RUN-45", SUCCESS), doubled=(THE_NEXT_ONES, [says("lost")]))  # fmt: skip
+         down=("RUN-45", SUCCESS), slow=("RUN-45", SUCCESS))  # fmt: skip
 requests(effects.JUDGEMENT, JUDGED, before=[DONE], good=judges(True), after=(), how=SUCCESS,
-         down=("RUN-48", SUCCESS), slow=("RUN-48", SUCCESS), doubled=(NOBODYS, ()))  # fmt: skip
+         down=("RUN-48", SUCCESS), slow=("RUN-48", SUCCESS))  # fmt: skip
 requests(effects.CLOSING, LAST_WORDS, before=[LOOK], good=says("so far"), after=(), how=("partial", "max_steps"),
-         down=("RUN-54", ("partial", "max_steps")), slow=("RUN-55", ("partial", "max_steps")),
-         doubled=(NOBODYS, ()))  # fmt: skip
+         down=("RUN-54", ("partial", "max_steps")), slow=("RUN-55", ("partial", "max_steps")))  # fmt: skip
 
 # -- waits and timers --------------------------------------------------------------------------------------------------
 
