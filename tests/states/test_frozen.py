@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import pickle
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import orjson
 import pytest
@@ -36,6 +36,15 @@ class Standard:
     marks: tuple[str, ...] = ()
     secret: str = dataclasses.field(default="", repr=False)
     notes: list[str] = dataclasses.field(default_factory=list, compare=False)
+
+
+T = TypeVar("T")
+
+
+@frozen.dataclass(frozen=True, slots=True)
+class Boxed(Generic[T]):
+    label: str
+    content: T
 
 
 @frozen.dataclass(frozen=True, slots=True)
@@ -114,6 +123,9 @@ def test_a_copy_has_the_new_values_and_the_other_old_ones(values: dict[str, Any]
     after = frozen.replace(before, **changes)
     assert dataclasses.asdict(after) == dataclasses.asdict(dataclasses.replace(Standard(**values), **changes))
     assert before == Late(**values)
+    assert type(after) is Late
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        after.name = "b"  # type: ignore[misc]
 
 
 @given(VALUES)
@@ -156,6 +168,10 @@ def test_patterns_and_pydantic_read_it_like_any_dataclass() -> None:
         case Late(name, count):
             assert (name, count) == ("a", 2)
     assert TypeAdapter(Late).validate_python({"name": "a", "marks": ["b"]}) == Late("a", marks=("b",))
+
+
+def test_an_instance_of_a_generic_class_is_replaced_like_any_other() -> None:
+    assert frozen.replace(Boxed("a", 1), label="b") == Boxed("b", 1)
 
 
 def test_dataclasses_of_another_kind_are_replaced_as_the_standard_library_does_it() -> None:
