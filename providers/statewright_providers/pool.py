@@ -101,9 +101,12 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             await self._idle.pop().aclose()
 
     async def _take_place(self, request: httpx.Request) -> None:
+        if not self._places.locked():
+            await self._places.acquire()  # at once
+            return
         timeout_s: float | None = request.extensions.get("timeout", {}).get("pool")
         try:
-            async with asyncio.timeout(timeout_s if self._places.locked() else None):
+            async with asyncio.timeout(timeout_s):
                 await self._places.acquire()
         except TimeoutError as error:
             raise httpx.PoolTimeout(f"{self._max_connections} requests are under way") from error

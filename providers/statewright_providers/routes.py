@@ -1,8 +1,8 @@
 """The ways on which requests reach an endpoint: its own pool of connections, or an httpx client.
 
 A client is used where one was handed in, and where the environment names a proxy: finding and speaking to proxies is its
-business. Otherwise there is nothing for a client to do: no cookies, redirects, authentication or other origins, which are
-half of its CPU per request; its transport alone is used.
+business. Otherwise there is nothing for a client to do (no cookies, redirects, authentication or other addresses), and requests
+go straight to the pool.
 
 The environment's proxies and certificate bundle (HTTPS_PROXY, NO_PROXY, SSL_CERT_FILE, ...) are honoured, for that is how a
 company lets traffic out at all; a loopback address is never reached through a proxy.

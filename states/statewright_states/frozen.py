@@ -106,7 +106,10 @@ def _prepare(cls: Any) -> None:
 
 
 def _twin(cls: Any) -> type:
-    """A class with the same slots, so that its instances can become instances of ``cls``, and with plain assignment."""
+    """A class with the same slots, so that its instances can become instances of ``cls``, and with plain assignment.
+
+    It has the same bases, which count it among their ``__subclasses__``; unlike ``cls`` it is no dataclass.
+    """
     generic = {"__orig_bases__": cls.__orig_bases__} if "__orig_bases__" in cls.__dict__ else {}
     return type(cls.__name__, cls.__bases__, {"__slots__": cls.__slots__, "__setattr__": object.__setattr__, **generic})
 
