@@ -202,6 +202,13 @@ class Endpoint:
         return route
 
 
+async def read_whole(response: httpx.Response) -> bytes:
+    """A response's body. Where it is as it was sent, without the layers in which httpx would decode it."""
+    if "content-encoding" in response.headers or not isinstance(response.stream, httpx.AsyncByteStream):
+        return await response.aread()
+    return b"".join([piece async for piece in response.stream])
+
+
 async def read_capped(response: httpx.Response) -> bytes:
     """The first 64 KiB of a response's body: enough for any error message, however long the page is."""
     body = bytearray()

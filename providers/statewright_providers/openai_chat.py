@@ -16,7 +16,7 @@ import httpx
 from statewright_providers.address import checked_key
 from statewright_providers.connection import Connection
 from statewright_providers.foreign_json import mapping, parse
-from statewright_providers.http import Endpoint, Peer, read_capped
+from statewright_providers.http import Endpoint, Peer, read_capped, read_whole
 from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.sse import ServerSentEvent, SSEParser
@@ -89,7 +89,7 @@ class OpenAIChatProvider:
             observer.began()
             if _is_stream(response, request):
                 return await self._receive(response, request, observer)
-            reply, chunks = decode(await response.aread(), self._endpoint.peer, request.messages)
+            reply, chunks = decode(await read_whole(response), self._endpoint.peer, request.messages)
             if request.stream:  # asked for, and not honoured by the server
                 _show(chunks, observer)
             return reply

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import partial
 from threading import Condition, Lock, Thread
 from typing import Any, Protocol, TypeVar
 
@@ -53,15 +54,15 @@ class _Session:
         self._connection: sqlite3.Connection | None = None
         self._lock = Lock()
 
-    def carry_out(self, jobs: Sequence[Job[Any]]) -> list[_Outcome]:
-        """Carry out the jobs in one transaction; an error that is not of one job alone is raised, and nothing was done."""
+    def carry_out(self, work: Job[T]) -> T:
+        """Carry out the work in one transaction. When it raises, nothing was done."""
         with self._lock:
             try:
                 connection = self._connection = self._connection or self._connect()
                 connection.execute(self._begin)
-                outcomes = [_alone(connection, job) for job in jobs] if len(jobs) > 1 else [_Outcome(jobs[0](connection))]
+                outcome = work(connection)
                 connection.execute("COMMIT")
-                return outcomes
+                return outcome
             except BaseException as error:
                 self._abandon(error)
                 raise
@@ -82,6 +83,11 @@ class _Session:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+
+
+def _each(jobs: Sequence[Job[Any]], connection: sqlite3.Connection) -> list[_Outcome]:
+    """What becomes of each of several jobs; what one raises is its own affair, unless it is alone."""
+    return [_alone(connection, job) for job in jobs] if len(jobs) > 1 else [_Outcome(jobs[0](connection))]
 
 
 def _alone(connection: sqlite3.Connection, job: Job[Any]) -> _Outcome:
@@ -112,8 +118,7 @@ class InlineTransactions:
         retries_left = self._retries
         while True:
             try:
-                value: T = self._session.carry_out((job,))[0].value
-                return value
+                return self._session.carry_out(job)
             except sqlite3.Error as error:
                 if not is_busy(error) or not retries_left:
                     raise
@@ -199,6 +204,6 @@ class ThreadedTransactions:
 
     def _outcomes(self, group: Sequence[_Queued]) -> Sequence[_Outcome]:
         try:
-            return self._session.carry_out([queued.job for queued in group])
+            return self._session.carry_out(partial(_each, [queued.job for queued in group]))
         except Exception as error:
             return [_Outcome(error=error)] * len(group)
