@@ -96,15 +96,27 @@ def test_the_methods_are_made_at_the_first_use_of_a_class() -> None:
     assert Fresh.__init__ is not made_late
 
 
-def test_instances_that_no_init_has_made_are_compared_too() -> None:
+def unpickled() -> tuple[Any, Any]:
+    """Two instances with the same value of a class of which nothing has been used yet."""
+
     @frozen.dataclass(frozen=True, slots=True)
     class Unpickled:
         at: int
 
-    one, other = object.__new__(Unpickled), object.__new__(Unpickled)
-    for bare in (one, other):
+    made = object.__new__(Unpickled), object.__new__(Unpickled)
+    for bare in made:
         object.__setattr__(bare, "at", 1)
+    return made
+
+
+def test_instances_that_no_init_has_made_are_compared_too() -> None:
+    one, other = unpickled()
     assert one == other
+
+
+def test_instances_that_no_init_has_made_are_replaced_too() -> None:
+    one, other = unpickled()
+    assert frozen.replace(one, at=2) != other == frozen.replace(one)
 
 
 @given(VALUES, VALUES)
