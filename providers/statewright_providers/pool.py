@@ -1,10 +1,10 @@
 """The connections to one address, kept open and used again: the httpx transport of an endpoint.
 
-What goes on within a connection, HTTP/1.1 and TLS, is httpcore's, as it is in httpx's own transport. The pool is ours,
-because an endpoint has one address: a stack of idle connections and a bound on how many are open are all it needs.
-httpcore's pool serves any number of origins; for each request it goes through all its connections and all that waits, twice,
-and asks each idle connection whether it is still open. With one connection that takes as long as the request itself, and it
-grows with the number of requests under way (benchmarks/bench_connections.py).
+What is said on a connection, HTTP/1.1, is httpcore's, as it is in httpx's own transport. The pool is ours, because an
+endpoint has one address: a stack of idle connections and a bound on how many are open are all it needs. httpcore's pool
+serves any number of origins; for each request it goes through all its connections and all that waits, twice, and asks each
+idle connection whether it is still open. With one connection that takes as long as the request itself, and it grows with the
+number of requests under way (benchmarks/bench_connections.py).
 """
 
 from __future__ import annotations

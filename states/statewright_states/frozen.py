@@ -10,7 +10,7 @@ The same declaration as the standard library's, for the one form that this proje
 The standard library compiles six methods for each class when it is declared, 0.6 ms in all; with some 200 events, commands
 and facts that was a third of the time to import the package. Here the standard library still reads the declaration (fields,
 slots, match), but a class's ``__init__`` is compiled at its first use, and the other methods are shared by all classes.
-``replace`` copies slot by slot instead of calling ``__init__`` with every field, so that it costs a tenth: the facts of a
+``replace`` copies slot by slot instead of calling ``__init__`` with every field, so that it costs a quarter: the facts of a
 run are replaced a dozen times per step. A copy is an instance of a twin of its class, with the same slots and not frozen, until
 all is in it: plain assignments are the one fast way to fill slots. To type checkers both are the standard library's own.
 """
