@@ -6,16 +6,10 @@ from collections.abc import Sequence
 
 from statewright.clock import SystemChance, SystemClock, SystemNames
 from statewright.config import AgentConfig
-from statewright.version import VERSION
 from statewright_providers import connect
 from statewright_states.ports import Chance, Clock, Names, Provider
 
-__all__ = ["chance", "clock", "connect", "engine_version", "names", "with_fallbacks"]
-
-
-def engine_version() -> str:
-    """This engine's name and version, as headers pin them."""
-    return f"statewright {VERSION}"
+__all__ = ["chance", "clock", "connect", "names", "with_fallbacks"]
 
 
 def clock() -> Clock:

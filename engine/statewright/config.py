@@ -25,7 +25,7 @@ Usd = Annotated[Decimal | float | str, GetPydanticSchema(lambda _, handler: hand
 class _Configuration(BaseModel):
     """Frozen, and unknown keys are errors that name the key and the known ones."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=False, defer_build=True)
 
     def __init__(self, **values: Any) -> None:
         try:
@@ -241,7 +241,7 @@ class PromptConfig(_Configuration):
         return {**NOTICES, **given}
 
 
-ENGLISH = PromptConfig()
+ENGLISH = PromptConfig.model_construct()
 """The built-in texts as they are."""
 
 
@@ -272,12 +272,12 @@ class AgentConfig(_Configuration):
     temperature: float | None = None
     max_output_tokens: Positive | None = None
     output_type: Literal["text"] | None = None
-    retry: RetryConfig = RetryConfig()
-    context: ContextConfig = ContextConfig()
-    evaluation: EvaluationConfig = EvaluationConfig()
-    budget: BudgetConfig = BudgetConfig()
-    approval: ApprovalConfig = ApprovalConfig()
-    prompts: PromptConfig = PromptConfig()
+    retry: RetryConfig = Field(default_factory=RetryConfig)
+    context: ContextConfig = Field(default_factory=ContextConfig)
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+    budget: BudgetConfig = Field(default_factory=BudgetConfig)
+    approval: ApprovalConfig = Field(default_factory=ApprovalConfig)
+    prompts: PromptConfig = Field(default_factory=PromptConfig)
 
     @model_validator(mode="after")
     def _summary_keeps_less_than_it_waits_for(self) -> AgentConfig:

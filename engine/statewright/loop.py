@@ -15,7 +15,7 @@ from statewright.config import AgentConfig
 from statewright.course import Course
 from statewright.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
 from statewright.estimates import Estimates
-from statewright.hooks import Hook, HookPoint, Hooks, SessionPoint
+from statewright.hooks import Hook, Hooks
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
 from statewright.journal.recorder import Payloads, Recorder
@@ -25,12 +25,14 @@ from statewright.perform.performer import Performer
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
 from statewright.prices import require_prices
 from statewright.pump import Pump
-from statewright.replay import replay
+from statewright.replaying import replay
 from statewright.resumption import require_guards, wakings
+from statewright.sessions import Sessions
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright.version import ENGINE
 from statewright_states.approval import SignOff, statement_of
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import ConfigurationError, RunExists, RunNotFound, StatewrightError
@@ -78,7 +80,7 @@ class AgentLoop:
         self._providers = assemble.with_fallbacks(provider, self.config)
         require_prices(self.config, (each.model for each in self._providers))
         self._hooks = Hooks(hooks)
-        self._sessions: set[str] = set()
+        self._sessions = Sessions(self._hooks)
         self.shutdown = shutdown
         self.clock = clock or assemble.clock()
         self._names = assemble.names(self.clock)
@@ -220,11 +222,7 @@ class AgentLoop:
 
     async def aclose(self) -> None:
         """End the sessions, and release the models' connections and the journal."""
-        observers = Observers(hooks=self._hooks)
-        for session in sorted(self._sessions):
-            observers.tell(HookPoint.SESSION_END, SessionPoint(session))
-        self._sessions.clear()
-        await observers.aclose()
+        await self._sessions.end()
         for provider in self._providers:
             await provider.aclose()
         await self.journal.aclose()
@@ -322,7 +320,7 @@ class AgentLoop:
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
         at_us = self.clock.now_us()
-        header = inputs.header(at_us, assemble.engine_version(), payloads)
+        header = inputs.header(at_us, ENGINE, payloads)
         lease = await recorder.create(header.encode())
         course = Course(inputs, payloads)
         pump = self._pump_for(course, recorder, lease, on_chunk, on_entry)
@@ -384,10 +382,7 @@ class AgentLoop:
     async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
         run_id = lease.run_id
         self._live[run_id] = pump
-        session = pump.course.inputs.session
-        if session is not None and session not in self._sessions:
-            self._sessions.add(session)
-            pump.observers.tell(HookPoint.SESSION_START, SessionPoint(session))
+        self._sessions.begin(pump.course.inputs.session, pump.observers)
         try:
             with self.shutdown.passed_on_to(pump.stop) if self.shutdown is not None else nullcontext():
                 await pump.run()

@@ -8,7 +8,6 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from typing import Any
 
-from statewright import assemble
 from statewright.config import AgentConfig, EvaluationConfig
 from statewright.inputs import RunInputs
 from statewright.journal.entry import decode
@@ -21,9 +20,10 @@ from statewright.observers import ChunkCallback, EventCallback, Observers
 from statewright.perform.ports import Deliver
 from statewright.perform.tasks import TaskOwner
 from statewright.pump import Pump
-from statewright.replay import mixed_state, replay_mixed
+from statewright.replaying import mixed_state, replay_mixed
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
+from statewright.version import ENGINE
 from statewright_states.effects import ToolEffect
 from statewright_states.errors import ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
@@ -88,7 +88,7 @@ class MixedModeRunner:
         payloads = Payloads()
         recorder = Recorder(self.journal, inputs.run_id, payloads)
         at_us = self.build.clock.now_us()
-        header = inputs.header(at_us, assemble.engine_version(), payloads)
+        header = inputs.header(at_us, ENGINE, payloads)
         lease = await recorder.create(header.encode())
         pump = self._pump_for(MixedCourse(inputs, payloads), recorder, lease, on_stream_chunk)
         pump.started_at_us = pump.last_at_us = at_us

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from statewright import prompts
 from statewright.hooks import OBSERVED, HookPoint, Hooks
 from statewright.journal.entry import TABLES
-from statewright.replay import Replayed
+from statewright.replaying import Replayed
 from statewright_states.errors import ConfigurationError
 from statewright_states.row import Event
 from statewright_states.run.events import RunAdmitted

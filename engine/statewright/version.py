@@ -3,3 +3,6 @@
 from __future__ import annotations
 
 VERSION = "0.1.0"
+
+ENGINE = f"statewright {VERSION}"
+"""This engine's name and version, as headers pin them."""

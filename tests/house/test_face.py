@@ -1,29 +1,75 @@
-"""The face of the package: what ``import statewright`` gives is what it says it gives."""
+"""The face of the package: what ``import statewright`` gives is what it says it gives, and nothing before it is asked for."""
 
 from __future__ import annotations
 
-from types import ModuleType
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import import_module
+from importlib.util import find_spec
+
+import pytest
 
 import statewright
-from house import ENGINE, modules
+from house import ENGINE
 
-DECLARED: frozenset[str] = frozenset(getattr(statewright, "__all__", ()))
+STUB = ast.parse((ENGINE / "__init__.pyi").read_text("utf-8"))
+IMPORTED = {
+    alias.asname or alias.name: node.module or ""
+    for node in STUB.body
+    if isinstance(node, ast.ImportFrom)
+    for alias in node.names
+}
+"""What type checkers read: each public name, and the module it is from."""
 
 
-def is_public(name: str) -> bool:
-    return not name.startswith("_") and name != "annotations" and not isinstance(getattr(statewright, name), ModuleType)
+def declared() -> Iterator[str]:
+    """The names in the stub's ``__all__``."""
+    for node in STUB.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            yield from ast.literal_eval(node.value)
 
 
-def test_what_the_package_declares_is_what_it_has() -> None:
-    assert {name for name in vars(statewright) if is_public(name)} == {name for name in DECLARED if not name.startswith("__")}
+def test_the_stub_declares_what_it_imports() -> None:
+    assert sorted(declared()) == sorted(IMPORTED)
+
+
+def test_the_package_has_the_names_that_its_stub_has() -> None:
+    assert sorted(statewright.__all__) == sorted(IMPORTED)
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTED))
+def test_a_name_is_what_its_stub_says(name: str) -> None:
+    assert getattr(statewright, name) is getattr(import_module(IMPORTED[name]), name)
+
+
+@pytest.mark.parametrize("name", sorted(IMPORTED))
+def test_no_module_hides_a_name(name: str) -> None:
+    # Importing a module makes it an attribute of its package, and the name would then never be asked for.
+    assert find_spec(f"statewright.{name}") is None
 
 
 def test_everything_declared_can_be_imported() -> None:
     namespace: dict[str, object] = {}
     exec("from statewright import *", namespace)
-    assert namespace.keys() >= DECLARED
+    assert namespace.keys() >= IMPORTED.keys()
 
 
-def test_the_face_only_passes_things_on() -> None:
-    face = next(module for module in modules(ENGINE) if module.name == "statewright")
-    assert [type(node).__name__ for node in face.tree.body if type(node).__name__ in {"ClassDef", "FunctionDef"}] == []
+def test_a_name_that_does_not_exist_is_refused_as_everywhere() -> None:
+    with pytest.raises(AttributeError, match="module 'statewright' has no attribute 'AgentLop'"):
+        _ = statewright.AgentLop  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_the_names_are_listed_before_any_is_asked_for() -> None:
+    assert said_by("import statewright; print(set(statewright.__all__) <= set(dir(statewright)))") == "True"
+
+
+def test_nothing_is_imported_before_it_is_asked_for() -> None:
+    ours = "sorted(name for name in sys.modules if name.startswith(('statewright', 'pydantic', 'httpx', 'transitions')))"
+    assert said_by(f"import sys, statewright; print({ours})") == "['statewright']"
+
+
+def said_by(program: str) -> str:
+    """What a fresh interpreter prints."""
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.strip()

@@ -6,25 +6,16 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.help import format_usage
 
-from statewright import assemble
-from statewright.cli.check import replay_run, verify_runs
-from statewright.cli.decide import approve, reject
-from statewright.cli.diagram import diagram
-from statewright.cli.diff import diff
-from statewright.cli.doctor import doctor
 from statewright.cli.exits import Exit, exit_for
-from statewright.cli.impact import impact
 from statewright.cli.output import printable
-from statewright.cli.prove import prove_tables
-from statewright.cli.run import FROM_STDIN, resume, run
-from statewright.cli.runs import runs
-from statewright.cli.show import show
+from statewright.cli.task import with_stdin_named
+from statewright.version import ENGINE
 from statewright_states.errors import InternalError, StatewrightError
 
 TRACEBACK = "STATEWRIGHT_TRACEBACK"
@@ -37,29 +28,29 @@ app = App(
     name="statewright",
     help="An agent loop in which nothing changes status except by a declared transition.",
     help_epilogue=EPILOGUE,
-    version=assemble.engine_version,
+    version=ENGINE,
     default_parameter=Parameter(negative=(), show_default=False),
     exit_on_error=False,
     print_error=False,
     result_action="return_value",
     suppress_keyboard_interrupt=False,
 )
-COMMANDS: Mapping[str, Callable[..., Exit]] = {
-    "run": run,
-    "resume": resume,
-    "approve": approve,
-    "reject": reject,
-    "runs": runs,
-    "show": show,
-    "replay": replay_run,
-    "verify": verify_runs,
-    "diagram": diagram,
-    "prove": prove_tables,
-    "diff": diff,
-    "impact": impact,
-    "doctor": doctor,
+COMMANDS: Mapping[str, str] = {
+    "run": "statewright.cli.run:run",
+    "resume": "statewright.cli.run:resume",
+    "approve": "statewright.cli.decide:approve",
+    "reject": "statewright.cli.decide:reject",
+    "runs": "statewright.cli.runs:runs",
+    "show": "statewright.cli.show:show",
+    "replay": "statewright.cli.check:replay_run",
+    "verify": "statewright.cli.check:verify_runs",
+    "diagram": "statewright.cli.diagram:diagram",
+    "prove": "statewright.cli.prove:prove_tables",
+    "diff": "statewright.cli.diff:diff",
+    "impact": "statewright.cli.impact:impact",
+    "doctor": "statewright.cli.doctor:doctor",
 }
-"""In the order in which somebody meets them."""
+"""In the order in which somebody meets them, each with where it stands: only the one that is given is imported."""
 for place, (name, command) in enumerate(COMMANDS.items()):
     app.command(command, name=name, sort_key=place)
 
@@ -91,10 +82,12 @@ def _answer_ctrl_c_with(handler: Any) -> None:
 
 def _carry_out(given: list[str]) -> Exit:
     try:
+        if not given or given[0] not in (*COMMANDS, *app.version_flags):
+            _import_all()
         if not given:
             app.help_print([], console=app.error_console)
             return Exit.USAGE
-        result: Exit | None = app(_with_stdin_named(given))
+        result: Exit | None = app(with_stdin_named(given))
         return Exit.SUCCESS if result is None else result
     except CycloptsError as error:
         return _complain(_usage_error(error), Exit.USAGE)
@@ -110,12 +103,10 @@ def _carry_out(given: list[str]) -> Exit:
         return _complain(str(internal), Exit.FAILED)
 
 
-def _with_stdin_named(given: list[str]) -> list[str]:
-    """A lone hyphen as a task means stdin; the parser would take it for an option."""
-    if given[0] != "run":
-        return given
-    end = given.index("--") if "--" in given else len(given)
-    return [FROM_STDIN if word == "-" and at < end else word for at, word in enumerate(given)]
+def _import_all() -> None:
+    """Import every command: the help of them all says what each one is for."""
+    for name in COMMANDS:
+        app[name]
 
 
 def _usage_error(error: CycloptsError) -> str:

@@ -14,13 +14,13 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from rich.text import Text
 
-from statewright import assemble
 from statewright.agents import Agent, Agents
 from statewright.cli.exits import Exit
 from statewright.cli.options import AGENT, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
 from statewright.cli.output import answers, first_line, printable
 from statewright.journal.verify import verify
 from statewright.profiles import PROFILES
+from statewright.version import ENGINE
 from statewright_states.errors import JournalUnavailable, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.messages import Message, StreamChunk
@@ -70,7 +70,7 @@ def _installation() -> list[Finding]:
     sqlite = Finding(
         "sqlite", "good" if wal else "bad", f"{sqlite3.sqlite_version}, {'with' if wal else 'without'} a write-ahead log"
     )
-    return [Finding("engine", "good", assemble.engine_version()), python, sqlite, _libraries(), _terminal()]
+    return [Finding("engine", "good", ENGINE), python, sqlite, _libraries(), _terminal()]
 
 
 def _libraries() -> Finding:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import IntEnum
 
-from statewright.cli.recorded import AnyState
 from statewright_states.errors import (
     CallerError,
     Fenced,
@@ -16,7 +15,6 @@ from statewright_states.errors import (
     ReplayDiverged,
     StatewrightError,
 )
-from statewright_states.vocabulary import Status
 
 
 class Exit(IntEnum):
@@ -38,13 +36,6 @@ class Exit(IntEnum):
     """128 and the number of SIGPIPE: whoever read the output has gone."""
 
 
-OF_STATUS: Mapping[Status, Exit] = {
-    Status.SUCCESS: Exit.SUCCESS,
-    Status.PARTIAL: Exit.PARTIAL,
-    Status.FAILED: Exit.FAILED,
-    Status.RUNNING: Exit.FAILED,
-}
-
 OF_ERROR: Mapping[type[StatewrightError], Exit] = {
     JournalDamaged: Exit.VERIFICATION_FAILED,
     ReplayDiverged: Exit.REPLAY_DIVERGED,
@@ -55,11 +46,6 @@ OF_ERROR: Mapping[type[StatewrightError], Exit] = {
     InternalError: Exit.FAILED,
 }
 """The first class that an error belongs to decides."""
-
-
-def exit_of(state: AnyState) -> Exit:
-    """The exit code of a run as it stands."""
-    return Exit.WAITING if state.waiting else OF_STATUS[state.status]
 
 
 def exit_for(error: StatewrightError) -> Exit:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
 
+from statewright.cli.exits import Exit
 from statewright.cli.output import first_line, print_answer, print_json, printable
 from statewright.cli.recorded import AnyState, asking
 from statewright.cli.timeline import TONES, counted, seconds
@@ -15,6 +17,13 @@ from statewright.state import PendingApproval
 from statewright_states.approval import UNSIGNED
 from statewright_states.frozen import dataclass
 from statewright_states.vocabulary import Status
+
+OF_STATUS: Mapping[Status, Exit] = {
+    Status.SUCCESS: Exit.SUCCESS,
+    Status.PARTIAL: Exit.PARTIAL,
+    Status.FAILED: Exit.FAILED,
+    Status.RUNNING: Exit.FAILED,
+}
 
 SHOWN_DIGITS = 12
 """How much of a digest is typed to say which call was looked at."""
@@ -26,6 +35,11 @@ class Again:
 
     journal: str = ""
     equipment: str = ""
+
+
+def exit_of(state: AnyState) -> Exit:
+    """The exit code of a run as it stands."""
+    return Exit.WAITING if state.waiting else OF_STATUS[state.status]
 
 
 def print_outcome(state: AnyState, *, as_json: bool) -> bool:

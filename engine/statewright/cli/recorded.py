@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from statewright.inputs import RunInputs
 from statewright.journal.entry import decode
 from statewright.mixed_state import MixedState
-from statewright.replay import Replayed, ReplayedMixed, machine_of, mixed_state, replay, replay_mixed
+from statewright.replaying import Replayed, ReplayedMixed, machine_of, mixed_state, replay, replay_mixed
 from statewright.state import AgentState
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD

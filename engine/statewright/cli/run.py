@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Annotated
@@ -12,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from statewright import assemble
-from statewright.cli.exits import Exit, exit_of
+from statewright.cli.exits import Exit
 from statewright.cli.options import (
     AGENT,
     NO_AGENT,
@@ -31,11 +30,12 @@ from statewright.cli.options import (
     actor_if_known,
     actor_named,
 )
-from statewright.cli.outcome import Again, print_outcome, remark_outcome
+from statewright.cli.outcome import Again, exit_of, print_outcome, remark_outcome
 from statewright.cli.output import printable, remarks, stdout_kept_for_the_answer
 from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of, whole_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.screen import Screen
+from statewright.cli.task import task_text
 from statewright.cli.terminal import TerminalApprover, somebody_is_there
 from statewright.cli.timeline import Timeline
 from statewright.cli.workers import Worker, sharing, worker, worker_again
@@ -48,9 +48,6 @@ from statewright.shutdown import GracefulShutdown
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
-
-FROM_STDIN = "/dev/stdin"
-"""What ``-`` stands for (``main`` replaces it: the option parser takes a lone hyphen for an option)."""
 
 Runner = AgentLoop | MixedModeRunner
 Work = Callable[[Runner, ChunkCallback], Awaitable[AnyState]]
@@ -105,7 +102,7 @@ def run(
     actor
         Who asks for the run, and decides here about tool calls (default: the login name).
     """
-    task = _task(prompt)
+    task = task_text(prompt)
     chosen = agent.resolved(model)
     workers = {Phase.BUILD: worker(chosen, model, journal.hidden)}
     if agent.mode == "mixed":
@@ -230,22 +227,6 @@ def _finish(console: Console, state: AnyState, output: OutputOptions, again: Aga
     if not output.quiet or state.waiting:
         remark_outcome(console, state, again)
     return exit_of(state)
-
-
-def _task(prompt: str | None) -> str:
-    if prompt is not None and prompt != FROM_STDIN:
-        return prompt
-    if sys.stdin is None or (prompt is None and sys.stdin.isatty()):
-        raise ConfigurationError(
-            "no task is given", where="statewright run", cure='write it in quotes: statewright run "What is 17 plus 25?"'
-        )
-    try:
-        task = sys.stdin.read()
-    except UnicodeDecodeError as error:
-        raise ConfigurationError(f"the task is not text: {error}", where="stdin", cure="give text in UTF-8") from error
-    if not task.strip():
-        raise ConfigurationError("the task is empty", where="stdin", cure="write the task to stdin, or give it in quotes")
-    return task
 
 
 def _refuse_session(session: str | None) -> None:

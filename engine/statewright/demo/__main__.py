@@ -11,7 +11,8 @@ from pathlib import Path
 
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, StatewrightError, replay
 from statewright.assemble import clock, connect, names
-from statewright.cli.exits import Exit, exit_for, exit_of
+from statewright.cli.exits import Exit, exit_for
+from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books

@@ -12,7 +12,7 @@ from recorded_runs import Entries, Forgery, chained, journal_of, payloads_of
 from statewright import AgentLoop, LLMResponse, MemoryJournal, MixedModeRunner
 from statewright.journal.entry import decode, encode
 from statewright.journal.verify import Verification, verify
-from statewright.replay import replay_mixed
+from statewright.replaying import replay_mixed
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.errors import NotAJournal, ReplayDiverged
 

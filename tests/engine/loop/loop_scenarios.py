@@ -14,7 +14,7 @@ from typing import Any
 from loop_invariants import Rows, check_run, rows_of, well_formed, worst_case_requests
 from statewright import AgentConfig, AgentLoop, AgentState, ApprovalDecision, ApprovalRequest, MemoryJournal
 from statewright.decisions import posted_decision
-from statewright.replay import replay
+from statewright.replaying import replay
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.errors import RunNotFound

@@ -11,7 +11,7 @@ from typing import Any
 from journal_collection import collect
 from loop_invariants import Rows, check_run, rows_of, shapes_of
 from statewright import AgentConfig, AgentLoop, MemoryJournal, MixedModeRunner, MixedState, Status, verify
-from statewright.replay import mixed_state, replay_mixed
+from statewright.replaying import mixed_state, replay_mixed
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.errors import RunNotFound
