@@ -228,13 +228,13 @@ async def on_the_wire(server: ModelServer, *, stream: bool, config: AgentConfig 
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_run_over_http_survives_what_servers_do(stream: bool) -> None:
     async def scene() -> None:
-        script: list[Reply] = [failure(503), failure(429, "retry-after: 30"), "drop", completion("done")]
+        script: list[Reply] = [failure(503), failure(429, "retry-after: 20"), "drop", completion("done")]
         async with model_server(*script) as server:
             state = await on_the_wire(server, stream=stream)
             assert len(server.requests) == 4
         # A connection that was closed before a byte of the reply is the adapter's affair, and no attempt of its own.
         assert (state.status, state.final_output, state.model_calls) == ("success", "done", 3)
-        assert state.duration_s >= 30
+        assert state.duration_s >= 20
 
     run_virtual(scene())
 
