@@ -241,7 +241,7 @@ class PromptConfig(_Configuration):
         return {**NOTICES, **given}
 
 
-ENGLISH = PromptConfig.model_construct()
+ENGLISH = PromptConfig.model_construct()  # as declared: validating them would build the model while it is imported
 """The built-in texts as they are."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import resource
 import sqlite3
 import subprocess
@@ -88,6 +89,14 @@ def test_no_arguments_show_the_commands_and_are_no_success(place: Place) -> None
     done = place.run()
     assert (done.code, done.out) == (2, "")
     assert done.err.index("run ") < done.err.index("resume") < done.err.index("doctor")
+
+
+def test_the_help_says_what_each_command_is_for(place: Place) -> None:
+    done = place.run("--help")
+    assert (done.code, done.err) == (0, "")
+    for name, purpose in (("run", "Run an agent"), ("verify", "Check the record"), ("doctor", "Check this installation")):
+        assert re.search(rf"\b{name} +{purpose}", done.out)
+    assert place.run("-h").out == done.out
 
 
 def test_help_is_no_error(place: Place) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+import subprocess
+import sys
 from hashlib import sha256
 from pathlib import Path
 
@@ -179,6 +181,16 @@ def test_doctor_finds_what_is_broken(recorded: Place) -> None:
 
 def test_the_version_is_told(place: Place) -> None:
     assert place.run("--version").out.startswith("statewright")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needless"),
+    [(["--version"], {"pydantic", "httpx", "transitions"}), (["diagram", "run"], {"httpx"})],
+)
+def test_a_command_imports_what_it_needs_alone(arguments: list[str], needless: set[str]) -> None:
+    program = f"import sys; from statewright.cli import main; main({arguments}); print({needless} & sys.modules.keys())"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_an_open_question_shows_in_the_list_and_old_runs_may_be_left_out(recorded: Place) -> None:
