@@ -6,7 +6,7 @@ EXAMPLES ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
-PACKAGES := engine/statewright engine/statewright_launch states/statewright_states providers/statewright_providers
+PACKAGES := engine/statewright states/statewright_states providers/statewright_providers
 
 # what scripts under tests/ import from each other
 TEST_FOLDERS := tests/evidence:tests/house:tests/states:tests/engine/loop:tests/contract

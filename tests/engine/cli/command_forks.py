@@ -18,10 +18,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+from statewright import Agents
+from statewright.cli import COMMANDS, main
+
 WAIT_S = 30.0
 HEAD_BYTES = 4
-USED = ("statewright_providers.openai_chat", "statewright_providers.scripted", "statewright.cli")
-"""What is imported before the first fork."""
+USED = ("statewright_providers.openai_chat", "statewright_providers.scripted")
+"""What is imported before the first fork, beside the commands."""
 
 
 class Forks:
@@ -112,5 +115,7 @@ FORKS = Forks()
 atexit.register(FORKS.close)
 
 if __name__ == "__main__":
-    main = [importlib.import_module(name) for name in USED][-1].main
+    for module in (*USED, *(place.partition(":")[0] for place in COMMANDS.values())):
+        importlib.import_module(module)
+    Agents().choose()  # configurations are made ready at their first use
     sys.exit(main() if _serve(socket.socket(fileno=int(sys.argv[1]))) else 0)
