@@ -4,43 +4,34 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from copy import copy
-from functools import partial
 from typing import Any
 
 from statewright import assemble
 from statewright.approvals import ApprovalDecision, Approver
 from statewright.config import AgentConfig
-from statewright.course import Course
 from statewright.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
-from statewright.estimates import Estimates
+from statewright.driving import Driver, Watch
 from statewright.hooks import Hook, Hooks
 from statewright.inputs import RunInputs, cards_of
 from statewright.journal import MemoryJournal
-from statewright.journal.recorder import Payloads, Recorder
 from statewright.lanes import Lanes
-from statewright.observers import ChunkCallback, EventCallback, Observers, RunEvent
-from statewright.perform.performer import Performer
+from statewright.observers import ChunkCallback, EntryCallback, EventCallback, Observers, RunEvent
 from statewright.perform.ports import BuildContext, Equipment, ToolCheck
 from statewright.prices import require_prices
-from statewright.pump import Pump
 from statewright.replaying import replay
-from statewright.resumption import require_guards, wakings
-from statewright.sessions import Sessions
 from statewright.shutdown import GracefulShutdown
 from statewright.state import AgentState
 from statewright.sync import run_to_its_end
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
-from statewright.version import ENGINE
 from statewright_states.approval import SignOff, statement_of
 from statewright_states.effects import ToolEffect
-from statewright_states.errors import ConfigurationError, RunExists, RunNotFound, StatewrightError
+from statewright_states.errors import ConfigurationError, RunExists, StatewrightError
+from statewright_states.frozen import replace
 from statewright_states.messages import Message, StreamChunk
-from statewright_states.ports import Clock, Journal, Lease, Provider, TokenEstimator
-from statewright_states.run.events import RunAdmitted
+from statewright_states.ports import Clock, Journal, Provider, TokenEstimator
 
-AgentPump = Pump[Course, Performer]
 ErrorCallback = Callable[[Exception, str], None]
 History = Sequence[Mapping[str, Any] | Message]
 NO_TOOLS: tuple[Tool, ...] = ()
@@ -77,23 +68,27 @@ class AgentLoop:
         self.config = config or AgentConfig()
         self.tools.schemas(self.config.allowed_tools)
         self.journal: Journal = journal or MemoryJournal()
-        self._providers = assemble.with_fallbacks(provider, self.config)
-        require_prices(self.config, (each.model for each in self._providers))
-        self._hooks = Hooks(hooks)
-        self._sessions = Sessions(self._hooks)
-        self.shutdown = shutdown
         self.clock = clock or assemble.clock()
-        self._names = assemble.names(self.clock)
-        self._chance = assemble.chance()
-        self._lanes = Lanes()
-        self._execution = ExecutionEngine()
-        self._approver = approver
-        self._token_estimator = token_estimator
-        self._on_build_context = on_build_context
-        self._on_tool_check = on_tool_check
-        self._on_error = on_error
+        self.shutdown = shutdown
         self.on_event = on_event
-        self._live: dict[str, AgentPump] = {}
+        self._names = assemble.names(self.clock)
+        self._on_error = on_error
+        listening = Hooks(hooks)
+        equipment = Equipment(
+            providers=assemble.with_fallbacks(provider, self.config),
+            registry=self.tools,
+            execution=ExecutionEngine(),
+            clock=self.clock,
+            chance=assemble.chance(),
+            lanes=Lanes(),
+            observers=Observers(on_event, hooks=listening),
+            hooks=listening,
+            approver=approver,
+            on_build_context=on_build_context,
+            on_tool_check=on_tool_check,
+        )
+        require_prices(self.config, (each.model for each in equipment.providers))
+        self._driver = Driver(equipment, self.journal, shutdown=shutdown, token_estimator=token_estimator)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
@@ -115,7 +110,7 @@ class AgentLoop:
         outcome, not an exception.
         """
         inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session, requested_by=requested_by)
-        return await self._reported(self._start(inputs, on_stream_chunk, None), "run")
+        return await self._reported(self._driver.start(inputs, Watch(on_stream_chunk)), "run")
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
         """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
@@ -123,7 +118,7 @@ class AgentLoop:
         What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
         again, any other becomes a question to a person. Raises RunNotFound, JournalBusy, JournalDamaged.
         """
-        return await self._reported(self._take_up(run_id, on_stream_chunk, None), "resume")
+        return await self._reported(self._driver.take_up(run_id, Watch(on_stream_chunk)), "resume")
 
     async def stream(
         self,
@@ -140,7 +135,7 @@ class AgentLoop:
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
         inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session, requested_by=requested_by)
-        task = asyncio.create_task(self._start(inputs, queue.put_nowait, queue.put_nowait))
+        task = asyncio.create_task(self._driver.start(inputs, Watch(queue.put_nowait, queue.put_nowait)))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (happened := await queue.get()) is not None:
@@ -197,7 +192,7 @@ class AgentLoop:
         """
         decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
         check_decision(decision)
-        live = self._live.get(run_id)
+        live = self._driver.live(run_id)
         if live is not None:
             course = live.course
         else:
@@ -214,16 +209,16 @@ class AgentLoop:
 
     async def stop(self, run_id: str) -> None:
         """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
-        self._pump(run_id).stop()
+        self._driver.pump(run_id).stop()
 
     async def cancel(self, run_id: str) -> None:
         """End a live run of this loop at once. Raises RunNotFound."""
-        self._pump(run_id).cancel()
+        self._driver.pump(run_id).cancel()
 
     async def aclose(self) -> None:
         """End the sessions, and release the models' connections and the journal."""
-        await self._sessions.end()
-        for provider in self._providers:
+        await self._driver.end_sessions()
+        for provider in self._driver.equipment.providers:
             await provider.aclose()
         await self.journal.aclose()
 
@@ -244,34 +239,21 @@ class AgentLoop:
         reader.provider, reader.config = provider or self.provider, config
         reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
         reader.tools.schemas(config.allowed_tools)
-        reader._providers = assemble.with_fallbacks(reader.provider, config)
-        reader._live = {}
+        models = assemble.with_fallbacks(reader.provider, config)
+        reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
         return reader
 
-    async def run_child(
-        self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
-    ) -> AgentState:
+    async def run_child(self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: EntryCallback | None) -> AgentState:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
+        watch = Watch(on_chunk, on_entry)
 
         async def child() -> AgentState:
             try:
-                return await self._start(inputs, on_chunk, on_entry)
+                return await self._driver.start(inputs, watch)
             except RunExists:
-                return await self._take_up(inputs.run_id, on_chunk, on_entry)
+                return await self._driver.take_up(inputs.run_id, watch)
 
         return await self._reported(child(), "run")
-
-    # -- inside ------------------------------------------------------------------------------------------------------
-
-    @property
-    def _stopping(self) -> bool:
-        return self.shutdown is not None and self.shutdown.should_stop
-
-    def _pump(self, run_id: str) -> AgentPump:
-        pump = self._live.get(run_id)
-        if pump is None:
-            raise RunNotFound(f"no run {run_id!r} is live in this loop", cure="a run that is not live needs no stop")
-        return pump
 
     def inputs(
         self,
@@ -300,7 +282,7 @@ class AgentLoop:
             cards=cards_of(tools),
             stream=stream,
             session=session,
-            hooks=self._hooks.cards,
+            hooks=self._driver.equipment.hooks.cards,
             requested_by=requested_by,
         )
 
@@ -313,83 +295,3 @@ class AgentLoop:
                 with suppress(Exception):
                     self._on_error(error, where)
             raise
-
-    async def _start(
-        self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
-    ) -> AgentState:
-        payloads = Payloads()
-        recorder = Recorder(self.journal, inputs.run_id, payloads)
-        at_us = self.clock.now_us()
-        header = inputs.header(at_us, ENGINE, payloads)
-        lease = await recorder.create(header.encode())
-        course = Course(inputs, payloads)
-        pump = self._pump_for(course, recorder, lease, on_chunk, on_entry)
-        pump.started_at_us = pump.last_at_us = at_us
-        if self._stopping:
-            pump.stop()  # before anything else: no model call is begun after a stop
-        pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
-        return await self._drive(pump, lease)
-
-    async def _take_up(
-        self, run_id: str, on_chunk: ChunkCallback | None, on_entry: Callable[[RunEvent], Any] | None
-    ) -> AgentState:
-        recorded = await replay(self.journal, run_id)
-        if recorded.ended or self._stopping:
-            return recorded.state()
-        require_prices(recorded.course.inputs.config, (provider.model for provider in self._providers))
-        lease = await self.journal.acquire(run_id)
-        try:
-            recorded = await replay(self.journal, run_id)
-            require_guards(recorded, self._hooks)
-            recorder = Recorder(self.journal, run_id, recorded.course.payloads)
-            recorder.take_up(recorded.head)
-            pump = self._pump_for(recorded.course, recorder, lease, on_chunk, on_entry)
-            pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
-            pump.take_up()
-            for address in wakings(recorded, lease.epoch):
-                pump.deliver(*address)
-            await pump.take_posted()
-        except BaseException:
-            await self.journal.release(lease)
-            raise
-        return await self._drive(pump, lease)
-
-    def _pump_for(
-        self,
-        course: Course,
-        recorder: Recorder,
-        lease: Lease,
-        on_chunk: ChunkCallback | None,
-        on_entry: Callable[[RunEvent], Any] | None,
-    ) -> AgentPump:
-        equipment = Equipment(
-            providers=self._providers,
-            registry=self.tools,
-            execution=self._execution,
-            clock=self.clock,
-            chance=self._chance,
-            lanes=self._lanes,
-            observers=Observers(self.on_event, on_chunk, on_entry, self._hooks),
-            hooks=self._hooks,
-            approver=self._approver,
-            on_build_context=self._on_build_context,
-            on_tool_check=self._on_tool_check,
-        )
-        course.conversation.estimates = Estimates(self._token_estimator)
-        performing = partial(Performer, course, equipment)
-        return Pump(course, recorder, self.journal, lease, self.clock, equipment.observers, performing)
-
-    async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
-        run_id = lease.run_id
-        self._live[run_id] = pump
-        self._sessions.begin(pump.course.inputs.session, pump.observers)
-        try:
-            with self.shutdown.passed_on_to(pump.stop) if self.shutdown is not None else nullcontext():
-                await pump.run()
-            if pump.ended:
-                pump.observers.ended(pump.course.state(pump.times_us))
-        finally:
-            del self._live[run_id]
-            await pump.observers.aclose()
-            await self.journal.release(lease)
-        return pump.course.state(pump.times_us)

@@ -105,6 +105,10 @@ class Observers:
         self._queue: asyncio.Queue[Awaitable[Any]] | None = None
         self._task: asyncio.Task[None] | None = None
 
+    def joined_by(self, on_stream_chunk: ChunkCallback | None, on_entry: EntryCallback | None) -> Observers:
+        """The same observers of every run, and those of one run."""
+        return Observers(self._on_event, on_stream_chunk, on_entry, self._hooks)
+
     @property
     def watching(self) -> bool:
         """Whether anybody wants to see entries; building views for nobody would cost each step."""

@@ -1,0 +1,145 @@
+"""Driving runs: each is begun or taken up, pumped until it ends or waits, and found by its id while it is live."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from copy import copy
+from functools import partial
+
+from statewright.course import Course
+from statewright.estimates import Estimates
+from statewright.inputs import RunInputs
+from statewright.journal.recorder import Payloads, Recorder
+from statewright.observers import ChunkCallback, EntryCallback
+from statewright.perform.performer import Performer
+from statewright.perform.ports import Equipment
+from statewright.prices import require_prices
+from statewright.pump import Pump
+from statewright.replaying import replay
+from statewright.resumption import require_guards, wakings
+from statewright.sessions import Sessions
+from statewright.shutdown import GracefulShutdown
+from statewright.state import AgentState
+from statewright.version import ENGINE
+from statewright_states.errors import RunNotFound
+from statewright_states.frozen import dataclass, replace
+from statewright_states.ports import Journal, Lease, TokenEstimator
+from statewright_states.run.events import RunAdmitted
+
+AgentPump = Pump[Course, Performer]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Who watches one run, beside those who watch every run of the agent."""
+
+    on_chunk: ChunkCallback | None = None
+    on_entry: EntryCallback | None = None
+
+
+NOBODY = Watch()
+
+
+class Driver:
+    """Drives the runs of one agent, any number at the same time. They are performed with ``equipment``."""
+
+    def __init__(
+        self,
+        equipment: Equipment,
+        journal: Journal,
+        *,
+        shutdown: GracefulShutdown | None,
+        token_estimator: TokenEstimator | None,
+    ) -> None:
+        self.equipment = equipment
+        self._journal = journal
+        self._shutdown = shutdown
+        self._token_estimator = token_estimator
+        self._sessions = Sessions(equipment.hooks)
+        self._live: dict[str, AgentPump] = {}
+
+    def equipped(self, equipment: Equipment) -> Driver:
+        """A driver for runs of other equipment, and the same sessions."""
+        other = copy(self)
+        other.equipment, other._live = equipment, {}
+        return other
+
+    def live(self, run_id: str) -> AgentPump | None:
+        """The pump of a run, while it is driven."""
+        return self._live.get(run_id)
+
+    def pump(self, run_id: str) -> AgentPump:
+        """The pump of a live run. Raises RunNotFound."""
+        pump = self.live(run_id)
+        if pump is None:
+            raise RunNotFound(f"no run {run_id!r} is live in this loop", cure="a run that is not live needs no stop")
+        return pump
+
+    async def start(self, inputs: RunInputs, watch: Watch = NOBODY) -> AgentState:
+        """Begin a run, and drive it. Raises RunExists, JournalError."""
+        payloads = Payloads()
+        recorder = Recorder(self._journal, inputs.run_id, payloads)
+        at_us = self.equipment.clock.now_us()
+        header = inputs.header(at_us, ENGINE, payloads)
+        lease = await recorder.create(header.encode())
+        pump = self._pump_for(Course(inputs, payloads), recorder, lease, watch)
+        pump.started_at_us = pump.last_at_us = at_us
+        if self._stopping:
+            pump.stop()  # before anything else: no model call is begun after a stop
+        pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
+        return await self._drive(pump, lease)
+
+    async def take_up(self, run_id: str, watch: Watch = NOBODY) -> AgentState:
+        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError."""
+        recorded = await replay(self._journal, run_id)
+        if recorded.ended or self._stopping:
+            return recorded.state()
+        require_prices(recorded.course.inputs.config, (provider.model for provider in self.equipment.providers))
+        lease = await self._journal.acquire(run_id)
+        try:
+            recorded = await replay(self._journal, run_id)
+            require_guards(recorded, self.equipment.hooks)
+            recorder = Recorder(self._journal, run_id, recorded.course.payloads)
+            recorder.take_up(recorded.head)
+            pump = self._pump_for(recorded.course, recorder, lease, watch)
+            pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
+            pump.take_up()
+            for address in wakings(recorded, lease.epoch):
+                pump.deliver(*address)
+            await pump.take_posted()
+        except BaseException:
+            await self._journal.release(lease)
+            raise
+        return await self._drive(pump, lease)
+
+    async def end_sessions(self) -> None:
+        """Tell the hooks that the agent's sessions have ended."""
+        await self._sessions.end()
+
+    # -- within ------------------------------------------------------------------------------------------------------
+
+    @property
+    def _stopping(self) -> bool:
+        return self._shutdown is not None and self._shutdown.should_stop
+
+    def _pump_for(self, course: Course, recorder: Recorder, lease: Lease, watch: Watch) -> AgentPump:
+        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_entry)
+        equipment = replace(self.equipment, observers=observers)
+        course.conversation.estimates = Estimates(self._token_estimator)
+        performing = partial(Performer, course, equipment)
+        return Pump(course, recorder, self._journal, lease, equipment.clock, observers, performing)
+
+    async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
+        run_id = lease.run_id
+        self._live[run_id] = pump
+        self._sessions.begin(pump.course.inputs.session, pump.observers)
+        try:
+            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
+                await pump.run()
+            if pump.ended:
+                pump.observers.ended(pump.course.state(pump.times_us))
+        finally:
+            del self._live[run_id]
+            await pump.observers.aclose()
+            await self._journal.release(lease)
+        return pump.course.state(pump.times_us)
