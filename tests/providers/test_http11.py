@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from local_server import Talk, chunked, plain, saying, serving, until_close
 from statewright_providers.http11 import MAX_HEAD_BYTES, Connection
 from statewright_providers.network import connect
+from statewright_providers.pool import ConnectionPool
 
 T = TypeVar("T")
 HOST = "127.0.0.1"
@@ -172,3 +173,70 @@ def test_a_request_that_cannot_be_put_on_the_wire_is_an_error_of_ours(headers: d
         assert not connection.finish()
 
     with_connection(saying(REPLY), test)
+
+
+HEADS = st.sampled_from(
+    [
+        b"HTTP/1.1 200 OK\r\n",
+        b"HTTP/1.0 200 OK\r\n",
+        b"HTTP/1.1 204 No Content\r\n",
+        b"HTTP/1.1 503\r\n",
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n",
+        b"HTTP/2 200 OK\r\n",
+    ]
+)
+LINES = st.sampled_from(
+    [
+        b"content-length: 5\r\n",
+        b"Content-Length: 4\r\n",
+        b"transfer-encoding: chunked\r\n",
+        b"transfer-encoding: gzip\r\n",
+        b"connection: close\r\n",
+        b"x: y\r\n",
+        b" folded\r\n",
+        b"no colon\r\n",
+        b"x : y\r\n",
+    ]
+)
+BODIES = st.sampled_from(
+    [b"", b"whole", b"5\r\nwhole\r\n0\r\n\r\n", b"5;a=b\r\nwhole\r\n0\r\nx: y\r\n\r\n", b"5\r\nwhole", b"z\r\n"]
+)
+SAYINGS = st.builds(
+    lambda head, lines, body: head + b"".join(lines) + b"\r\n" + body, HEADS, st.lists(LINES, max_size=3), BODIES
+)
+
+
+async def read_by(transport: httpx.AsyncBaseTransport, url: httpx.URL) -> tuple[int, httpx.Headers, bytes] | type[Exception]:
+    """What a transport makes of the reply to one request."""
+    extensions = {"timeout": dict.fromkeys(("connect", "write", "read", "pool"), 5.0)}
+    try:
+        response = await transport.handle_async_request(httpx.Request("POST", url, content=b"{}", extensions=extensions))
+        assert isinstance(response.stream, httpx.AsyncByteStream)
+        try:
+            body = b"".join([piece async for piece in response.stream])
+        finally:
+            await response.aclose()
+    except httpx.TransportError as error:
+        return type(error)
+    return response.status_code, response.headers, body
+
+
+@settings(max_examples=100, deadline=None)
+@given(said=SAYINGS, cut=st.integers(0, 200))
+def test_whatever_a_server_says_is_read_as_httpx_reads_it(said: bytes, cut: int) -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"{}")
+        writer.write(said[:cut])
+        await writer.drain()
+        await asyncio.sleep(0)
+        writer.write(said[cut:])
+
+    async def run() -> None:
+        async with serving(talk) as port:
+            url = httpx.URL(f"http://{HOST}:{port}/v1")
+            pool, reference = ConnectionPool(url, None), httpx.AsyncHTTPTransport()
+            assert await read_by(pool, url) == await read_by(reference, url)
+            await pool.aclose()
+            await reference.aclose()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
