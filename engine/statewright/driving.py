@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
+from typing import Any, Generic, TypeVar
 
 from statewright.course import Course
 from statewright.estimates import Estimates
@@ -27,6 +29,7 @@ from statewright_states.ports import Journal, Lease, TokenEstimator
 from statewright_states.run.events import RunAdmitted
 
 AgentPump = Pump[Course, Performer]
+P = TypeVar("P", bound=Pump[Any, Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,43 @@ class Watch:
 
 
 NOBODY = Watch()
+
+
+class Live(Generic[P]):
+    """The runs that are driven now, by their ids. A stop of the process is passed on to each of them."""
+
+    def __init__(self, journal: Journal, shutdown: GracefulShutdown | None) -> None:
+        self._journal = journal
+        self._shutdown = shutdown
+        self._pumps: dict[str, P] = {}
+
+    @property
+    def stopping(self) -> bool:
+        """Whether the process is to stop: nothing is begun any more."""
+        return self._shutdown is not None and self._shutdown.should_stop
+
+    def get(self, run_id: str) -> P | None:
+        """The pump of a run, while it is driven."""
+        return self._pumps.get(run_id)
+
+    def pump(self, run_id: str) -> P:
+        """The pump of a live run. Raises RunNotFound."""
+        pump = self.get(run_id)
+        if pump is None:
+            raise RunNotFound(f"no run {run_id!r} is live here", cure="a run that is not live needs no stop")
+        return pump
+
+    @asynccontextmanager
+    async def driven(self, pump: P, lease: Lease) -> AsyncGenerator[None]:
+        """While a run is pumped: it can be found, and afterwards its observers have ended and its lease is given back."""
+        self._pumps[lease.run_id] = pump
+        try:
+            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
+                yield
+        finally:
+            del self._pumps[lease.run_id]
+            await pump.observers.aclose()
+            await self._journal.release(lease)
 
 
 class Driver:
@@ -53,27 +93,15 @@ class Driver:
     ) -> None:
         self.equipment = equipment
         self._journal = journal
-        self._shutdown = shutdown
         self._token_estimator = token_estimator
         self._sessions = Sessions(equipment.hooks)
-        self._live: dict[str, AgentPump] = {}
+        self.live = Live[AgentPump](journal, shutdown)
 
     def equipped(self, equipment: Equipment) -> Driver:
-        """A driver for runs of other equipment, and the same sessions."""
+        """A driver for runs of other equipment, among the same sessions and live runs."""
         other = copy(self)
-        other.equipment, other._live = equipment, {}
+        other.equipment = equipment
         return other
-
-    def live(self, run_id: str) -> AgentPump | None:
-        """The pump of a run, while it is driven."""
-        return self._live.get(run_id)
-
-    def pump(self, run_id: str) -> AgentPump:
-        """The pump of a live run. Raises RunNotFound."""
-        pump = self.live(run_id)
-        if pump is None:
-            raise RunNotFound(f"no run {run_id!r} is live in this loop", cure="a run that is not live needs no stop")
-        return pump
 
     async def start(self, inputs: RunInputs, watch: Watch = NOBODY) -> AgentState:
         """Begin a run, and drive it. Raises RunExists, JournalError."""
@@ -84,7 +112,7 @@ class Driver:
         lease = await recorder.create(header.encode())
         pump = self._pump_for(Course(inputs, payloads), recorder, lease, watch)
         pump.started_at_us = pump.last_at_us = at_us
-        if self._stopping:
+        if self.live.stopping:
             pump.stop()  # before anything else: no model call is begun after a stop
         pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
         return await self._drive(pump, lease)
@@ -92,7 +120,7 @@ class Driver:
     async def take_up(self, run_id: str, watch: Watch = NOBODY) -> AgentState:
         """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError."""
         recorded = await replay(self._journal, run_id)
-        if recorded.ended or self._stopping:
+        if recorded.ended or self.live.stopping:
             return recorded.state()
         require_prices(recorded.course.inputs.config, (provider.model for provider in self.equipment.providers))
         lease = await self._journal.acquire(run_id)
@@ -118,10 +146,6 @@ class Driver:
 
     # -- within ------------------------------------------------------------------------------------------------------
 
-    @property
-    def _stopping(self) -> bool:
-        return self._shutdown is not None and self._shutdown.should_stop
-
     def _pump_for(self, course: Course, recorder: Recorder, lease: Lease, watch: Watch) -> AgentPump:
         observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_entry)
         equipment = replace(self.equipment, observers=observers)
@@ -130,16 +154,9 @@ class Driver:
         return Pump(course, recorder, self._journal, lease, equipment.clock, observers, performing)
 
     async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
-        run_id = lease.run_id
-        self._live[run_id] = pump
-        self._sessions.begin(pump.course.inputs.session, pump.observers)
-        try:
-            with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
-                await pump.run()
+        async with self.live.driven(pump, lease):
+            self._sessions.begin(pump.course.inputs.session, pump.observers)
+            await pump.run()
             if pump.ended:
                 pump.observers.ended(pump.course.state(pump.times_us))
-        finally:
-            del self._live[run_id]
-            await pump.observers.aclose()
-            await self._journal.release(lease)
         return pump.course.state(pump.times_us)

@@ -192,7 +192,7 @@ class AgentLoop:
         """
         decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
         check_decision(decision)
-        live = self._driver.live(run_id)
+        live = self._driver.live.get(run_id)
         if live is not None:
             course = live.course
         else:
@@ -209,11 +209,11 @@ class AgentLoop:
 
     async def stop(self, run_id: str) -> None:
         """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
-        self._driver.pump(run_id).stop()
+        self._driver.live.pump(run_id).stop()
 
     async def cancel(self, run_id: str) -> None:
         """End a live run of this loop at once. Raises RunNotFound."""
-        self._driver.pump(run_id).cancel()
+        self._driver.live.pump(run_id).cancel()
 
     async def aclose(self) -> None:
         """End the sessions, and release the models' connections and the journal."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from statewright.config import AgentConfig, EvaluationConfig
+from statewright.driving import Live
 from statewright.inputs import RunInputs
 from statewright.journal.entry import decode
 from statewright.journal.recorder import Payloads, Recorder
@@ -63,7 +64,7 @@ class MixedModeRunner:
         self.journal = build.journal
         self.accept_partial_plan = accept_partial_plan
         self._on_event = on_event or build.on_event
-        self._live: dict[str, MixedPump] = {}
+        self._live = Live[MixedPump](build.journal, build.shutdown)
         _check_planner(self.plan, build)
 
     # -- running -----------------------------------------------------------------------------------------------------
@@ -92,7 +93,7 @@ class MixedModeRunner:
         lease = await recorder.create(header.encode())
         pump = self._pump_for(MixedCourse(inputs, payloads), recorder, lease, on_stream_chunk)
         pump.started_at_us = pump.last_at_us = at_us
-        if self._stopping:
+        if self._live.stopping:
             pump.stop()
         pump.tell(inputs.admitted(header.task))
         return await self._drive(pump, lease)
@@ -104,7 +105,7 @@ class MixedModeRunner:
         Raises RunNotFound, JournalBusy, JournalDamaged.
         """
         recorded = await replay_mixed(self.journal, run_id)
-        if recorded.ended or self._stopping:
+        if recorded.ended or self._live.stopping:
             return await mixed_state(self.journal, run_id)
         lease = await self.journal.acquire(run_id)
         try:
@@ -143,11 +144,11 @@ class MixedModeRunner:
 
     async def stop(self, run_id: str) -> None:
         """Ask a live task of this runner for a graceful stop: no build is begun after it. Raises RunNotFound."""
-        self._pump(run_id).stop()
+        self._live.pump(run_id).stop()
 
     async def cancel(self, run_id: str) -> None:
         """End the run that is going on, and the task with it. Raises RunNotFound."""
-        self._pump(run_id).cancel()
+        self._live.pump(run_id).cancel()
 
     async def aclose(self) -> None:
         """Release the models' connections and the journal."""
@@ -162,31 +163,14 @@ class MixedModeRunner:
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
-    @property
-    def _stopping(self) -> bool:
-        return self.build.shutdown is not None and self.build.shutdown.should_stop
-
-    def _pump(self, run_id: str) -> MixedPump:
-        pump = self._live.get(run_id)
-        if pump is None:
-            raise RunNotFound(f"no task {run_id!r} is live in this runner", cure="a task that is not live needs no stop")
-        return pump
-
     def _pump_for(self, course: MixedCourse, recorder: Recorder, lease: Lease, on_chunk: ChunkCallback | None) -> MixedPump:
         loops = {Phase.PLAN: self.plan, Phase.BUILD: self.build}
         performing = partial(Children, course, loops, on_chunk)
         return Pump(course, recorder, self.journal, lease, self.build.clock, Observers(self._on_event), performing)
 
     async def _drive(self, pump: MixedPump, lease: Lease) -> MixedState:
-        shutdown = self.build.shutdown
-        self._live[lease.run_id] = pump
-        try:
-            with shutdown.passed_on_to(pump.stop) if shutdown is not None else nullcontext():
-                await pump.run()
-        finally:
-            del self._live[lease.run_id]
-            await pump.observers.aclose()
-            await self.journal.release(lease)
+        async with self._live.driven(pump, lease):
+            await pump.run()
         if pump.performer.failure is not None:
             raise pump.performer.failure
         return await mixed_state(self.journal, lease.run_id)

@@ -40,8 +40,8 @@ class Connection:
                     return response
                 case h11.InformationalResponse():  # such as 100 Continue: the reply is still to come
                     pass
-                case unexpected:
-                    raise httpx.RemoteProtocolError(f"the reply begins with {type(unexpected).__name__}")
+                case _:  # a request may have asked for an upgrade
+                    raise httpx.RemoteProtocolError("the server turned to another protocol")
 
     async def next_piece(self, timeouts: Timeouts) -> bytes | None:
         """The next bytes of the reply's body, None at its end and after it."""

@@ -125,9 +125,9 @@ class Table(Generic[F]):
         """The rule, the place and what is declared instead, for an event without a row."""
         name = type(event).__name__
         if state in self.final:
-            return f"{self.name}: {state} is a final state, nothing leaves it; {name} changes nothing"
+            return f"{self.name}: {state} is a final state, nothing leaves it; {name} changes nothing: declare it as an Ignore if it may come late"
         if (type(event)) not in self.events:
-            return f"{self.name}: {name} is not an event of this table"
+            return f"{self.name}: {name} is not an event of this table: send it to a machine that declares it"
         declared = sorted(kind.__name__ for at, kind in self.cells if at == state)
         return f"{self.name}: {name} is not declared in {state}; declared there: {', '.join(declared)}"
 

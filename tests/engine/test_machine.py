@@ -108,7 +108,7 @@ def test_an_event_that_is_not_declared_here_changes_nothing_and_says_what_is_dec
 def test_an_event_of_another_table_is_refused_by_name() -> None:
     decision = machine_for(RUN).apply(machine_for(RUN).new("run"), Struck())
     assert isinstance(decision, Refused)
-    assert decision.why == "run: Struck is not an event of this table"
+    assert decision.why == "run: Struck is not an event of this table: send it to a machine that declares it"
 
 
 def test_nothing_leaves_a_final_state() -> None:

@@ -56,9 +56,10 @@ def test_everything_declared_can_be_imported() -> None:
     assert namespace.keys() >= IMPORTED.keys()
 
 
-def test_a_name_that_does_not_exist_is_refused_as_everywhere() -> None:
-    with pytest.raises(AttributeError, match="module 'statewright' has no attribute 'AgentLop'"):
-        _ = statewright.AgentLop  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+@pytest.mark.parametrize("name", ["AgentLop", "__wrong__"])
+def test_a_name_that_does_not_exist_is_refused_as_everywhere(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"module 'statewright' has no attribute '{name}'"):
+        getattr(statewright, name)
 
 
 def test_the_names_are_listed_before_any_is_asked_for() -> None:

@@ -163,6 +163,16 @@ def test_a_connection_whose_reply_is_still_to_come_is_not_ready() -> None:
     with_connection(saying(REPLY), test)
 
 
+def test_a_server_that_turns_to_another_protocol_has_not_replied() -> None:
+    async def test(connection: Connection) -> None:
+        upgrading = httpx.Request("POST", f"http://{HOST}/", headers={"connection": "upgrade", "upgrade": "h2c"}, content=b"{}")
+        with pytest.raises(httpx.RemoteProtocolError, match="another protocol"):
+            await connection.send(upgrading, TIMEOUTS)
+        assert not connection.finish()
+
+    with_connection(saying(b"HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: h2c\r\n\r\n"), test)
+
+
 @pytest.mark.parametrize("headers", [{"x-key": "two\r\nlines"}, {"content-length": "1"}])
 def test_a_request_that_cannot_be_put_on_the_wire_is_an_error_of_ours(headers: dict[str, str]) -> None:
     async def test(connection: Connection) -> None:

@@ -64,6 +64,14 @@ async def read_all(stream: Stream, count: int) -> bytes:
     return bytes(received)
 
 
+async def until_it_spoke(stream: Stream) -> None:
+    for _ in range(1000):
+        if not stream.is_quiet:
+            return
+        await asyncio.sleep(0.005)
+    raise AssertionError("the server said nothing")
+
+
 async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     while data := await reader.read(65536):
         writer.write(data)
@@ -126,7 +134,7 @@ def test_an_answer_that_comes_before_everything_was_taken_is_read_and_the_connec
 def test_what_is_written_to_a_server_that_has_ended_is_dropped_and_its_last_words_are_read() -> None:
     async def test(stream: Stream) -> None:
         await stream.write(b"?", 5)
-        await asyncio.sleep(0.05)  # the server has spoken, and gone
+        await until_it_spoke(stream)
         await stream.write(bytes(MANY_BYTES), 5)
         assert await read_all(stream, 10) == b"last words"
         with suppress(httpx.ReadError):  # whether it ended or broke is a matter of moments

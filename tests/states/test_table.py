@@ -79,8 +79,12 @@ def test_an_ignore_wins_over_rows_and_changes_nothing() -> None:
     "state, event, why",
     (
         (Door.SHUT, Pushed(), "door: Pushed is not declared in shut; declared there: Lit, Pulled"),
-        (Door.BURNT, Lit(), "door: burnt is a final state, nothing leaves it; Lit changes nothing"),
-        (Door.OPEN, Sung(), "door: Sung is not an event of this table"),
+        (
+            Door.BURNT,
+            Lit(),
+            "door: burnt is a final state, nothing leaves it; Lit changes nothing: declare it as an Ignore if it may come late",
+        ),
+        (Door.OPEN, Sung(), "door: Sung is not an event of this table: send it to a machine that declares it"),
     ),
 )
 def test_what_is_not_declared_is_refused_in_words(state: Door, event: Event, why: str) -> None:

@@ -121,6 +121,7 @@ class AgentOptions(NamedAgent):
     dry_run: bool | None = None
     """Execute no tools; the model is told so."""
     temperature: float | None = None
+    """How freely the model chooses its words (default: the server's own)."""
     max_output_tokens: Annotated[int | None, Parameter(group=LIMITS)] = None
     """Longest reply of the model."""
     max_steps: Annotated[int | None, Parameter(group=LIMITS)] = None

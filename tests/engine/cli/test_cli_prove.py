@@ -128,7 +128,7 @@ def test_what_is_broken_has_a_way_there_and_exit_code_5(own: Place) -> None:
     assert done.code == 5
     told = done.out.split("  BROKEN  nothing-refused")[1].splitlines()[1:4]
     assert [line.strip() for line in told] == [
-        "light: Failed is not an event of this table, in: red",
+        "light: Failed is not an event of this table: send it to a machine that declares it, in: red",
         "from: red",
         "1. refused Failed",
     ]

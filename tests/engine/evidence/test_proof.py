@@ -64,7 +64,7 @@ def test_a_door_that_burns_by_and_by_holds_all_that_is_claimed_of_any_table() ->
 def test_an_event_that_nobody_declared_is_named_with_the_way_to_it() -> None:
     proofs = prove(of_proof(proof_of(alphabet=lambda state, facts: [*pushes_and_a_fire(state, facts), (Sung(), MAYBE)])))
     what, path, _ = broken_path(proofs, "nothing-refused")
-    assert what == "door: Sung is not an event of this table"
+    assert what == "door: Sung is not an event of this table: send it to a machine that declares it"
     assert path == ("refused Sung",)
 
 

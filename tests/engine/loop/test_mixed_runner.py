@@ -276,5 +276,5 @@ def test_tasks_of_one_runner_may_run_side_by_side() -> None:
 def test_stopping_what_is_not_live_is_an_error() -> None:
     runner = MixedModeRunner(AgentLoop(ScriptedProvider([])))
     for what in (runner.stop, runner.cancel):
-        with pytest.raises(RunNotFound, match="no task 'x' is live"):
+        with pytest.raises(RunNotFound, match="no run 'x' is live"):
             asyncio.run(what("x"))
