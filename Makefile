@@ -6,7 +6,7 @@ EXAMPLES ?= 10000
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check
-PACKAGES := engine/statewright states/statewright_states providers/statewright_providers
+PACKAGES := engine/statewright engine/statewright_evidence states/statewright_states providers/statewright_providers
 
 # what scripts under tests/ import from each other
 TEST_FOLDERS := tests/evidence:tests/house:tests/states:tests/engine/loop:tests/contract
@@ -56,7 +56,7 @@ generated: diagrams traceability ## write everything anew that is made from the 
 	$(BIN)/python -m statewright_states.requirements > docs/requirements.md
 
 diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
-	$(BIN)/python -m statewright.drawing --out diagrams
+	$(BIN)/python -m statewright_evidence.drawing --out diagrams
 
 traceability: $(VENV)/development ## write docs/traceability.md anew from the tables and the tests' scenarios
 	$(BIN)/python tests/house/traceability.py
@@ -77,7 +77,7 @@ journals: $(VENV)/development ## run the tests and measure in their journals whi
 	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
 
 check: lint types $(VENV)/development ## everything that must hold before a change lands
-	$(BIN)/python -m statewright.drawing --out diagrams --check
+	$(BIN)/python -m statewright_evidence.drawing --out diagrams --check
 	$(BIN)/python tests/house/traceability.py --check
 	$(BIN)/python tests/house/table_versions.py --check
 	@$(MAKE) --no-print-directory coverage

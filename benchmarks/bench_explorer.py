@@ -16,13 +16,13 @@ from enum import StrEnum
 from workload import print_table
 
 from statewright import Proof
-from statewright.evidence.properties import Always, Kind
-from statewright.evidence.prove import prove
-from statewright.evidence.table_model import Place
-from statewright.evidence.targets import of_proof
-from statewright_states.question import yes_no
-from statewright_states.row import SAME, Command, Event, Row
-from statewright_states.table import Table
+from statewright_evidence.proofs.properties import Always, Kind
+from statewright_evidence.proofs.prove import prove
+from statewright_evidence.proofs.table_model import Place
+from statewright_evidence.proofs.targets import of_proof
+from statewright_states.form.question import yes_no
+from statewright_states.form.row import SAME, Command, Event, Row
+from statewright_states.form.table import Table
 
 LIMIT_S, LIMIT_MIB = 60, 2048
 MOST = 70

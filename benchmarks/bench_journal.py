@@ -15,8 +15,8 @@ from workload import print_table
 
 from statewright import MemoryJournal, SQLiteJournal
 from statewright.journal.entry import NO_HASH, chain
-from statewright_states.messages import digest_of
-from statewright_states.ports import Batch, Journal, StoredEntry
+from statewright_states.words.messages import digest_of
+from statewright_states.words.ports import Batch, Journal, StoredEntry
 
 ENTRIES_PER_APPEND, ENTRY_BYTES = 4, 700
 BLOBS_PER_APPEND, BLOB_BYTES = 3, 700

@@ -16,7 +16,7 @@ from workload import DONE, Pages, engine_loop, print_table, registry
 from statewright import AgentState, LLMResponse, MemoryJournal
 from statewright.journal.entry import TABLES
 from statewright.machine import machine_for
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 
 class WaitingModel:

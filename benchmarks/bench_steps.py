@@ -26,7 +26,7 @@ from workload import (
 )
 
 from statewright import MemoryJournal, SQLiteJournal
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
 
 RESULT_BYTES = (200, 2_000, 8_000)
 """A status line; a page of a file or a search result, the usual case; a long file, half of what is kept of a result."""

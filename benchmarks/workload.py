@@ -30,7 +30,7 @@ from statewright import (
     connect,
     tool,
 )
-from statewright_states.ports import Journal, ModelRequest, ReplyObserver
+from statewright_states.words.ports import Journal, ModelRequest, ReplyObserver
 
 SYSTEM = "You reconcile ledgers. Read every page with the tool, one at a time, then say whether the books are in balance."
 TASK = "Are the books of 2026 in balance?"

@@ -1,7 +1,9 @@
-from statewright.agents import Agent, Agents
-from statewright.approvals import ApprovalDecision, ApprovalRequest, Approver
-from statewright.assemble import connect
-from statewright.config import (
+from statewright.agent.agent_files import Agent, Agents
+from statewright.agent.assemble import connect
+from statewright.agent.loop import AgentLoop
+from statewright.agent.plan_build import MixedModeRunner
+from statewright.agent.profiles import PROFILES, Profile
+from statewright.config.settings import (
     AgentConfig,
     ApprovalConfig,
     BudgetConfig,
@@ -11,23 +13,19 @@ from statewright.config import (
     PromptConfig,
     RetryConfig,
 )
-from statewright.context import ContextBuilder, ContextManager
-from statewright.evaluate import EvalResult, SelfEvaluator
-from statewright.evidence.proof import Proof
-from statewright.forking import fork
+from statewright.context.builder import ContextBuilder, ContextManager
+from statewright.context.judge import EvalResult, SelfEvaluator
+from statewright.core.fork import fork
+from statewright.core.replay import Replayed, replay
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
-from statewright.loop import AgentLoop
-from statewright.mixed import MixedModeRunner
-from statewright.mixed_state import MixedState
-from statewright.observers import RunEvent
-from statewright.profiles import PROFILES, Profile
-from statewright.replaying import Replayed, replay
-from statewright.shutdown import GracefulShutdown
-from statewright.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
+from statewright.runtime.observers import RunEvent
+from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
-from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement
-from statewright_states.effects import ConfirmMode, ToolEffect
+from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
+from statewright.views.plan_build_state import MixedState
+from statewright.views.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
+from statewright_evidence.proofs.proof import Proof
 from statewright_states.errors import (
     CallerError,
     ConfigurationError,
@@ -36,10 +34,12 @@ from statewright_states.errors import (
     ProviderError,
     StatewrightError,
 )
-from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
-from statewright_states.ports import TokenEstimator
 from statewright_states.run.facts import CutOff, EvaluationMode, OnLimit
-from statewright_states.vocabulary import Status, StopReason
+from statewright_states.words.approval import ApprovalRule, SignOff, Standing, Statement
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
+from statewright_states.words.ports import TokenEstimator
+from statewright_states.words.tool_effects import ConfirmMode, ToolEffect
+from statewright_states.words.vocabulary import Status, StopReason
 
 __all__ = [
     "PROFILES",

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-from statewright_states.ports import Clock, Timer
+from statewright_states.words.ports import Clock, Timer
 
 _BASE32 = "abcdefghijklmnopqrstuvwxyz234567"
 _RANDOM_CHARS = 8

@@ -1,13 +1,13 @@
 """Declared machines, run by the library ``transitions``. The only module that imports it, and that sets a state.
 
-One ``transitions.Machine`` per table, shared by all runs. The models (``Subject``) are slotted and are not registered
+One ``transitions.Machine`` per table, shared by all runs. The models (``Instance``) are slotted and are not registered
 with it: ``add_model`` would put a bound method per event on each one (16 KB) and search a list each time. Events are
-fired with ``machine.events[name].trigger(subject, offer)``.
+fired with ``machine.events[name].trigger(instance, offer)``.
 
 Known hazards of the library and how they are shut out here: guards evaluated in order (the table proves that exactly
 one row admits each combination, so the order decides nothing); an exception in a callback after the change leaves the
 change standing (there are no callbacks; what a row commands is computed while its guard is checked, before anything
-changes); direct assignment of the state (``Subject.state`` refuses it); ``queued=True`` (not used); AsyncMachine (not
+changes); direct assignment of the state (``Instance.state`` refuses it); ``queued=True`` (not used); AsyncMachine (not
 used: it cancels running triggers); names that collide with model methods (models have none).
 """
 
@@ -22,9 +22,9 @@ from typing import Any, Generic, NoReturn, TypeVar
 from transitions import EventData, Machine, State, Transition
 
 from statewright_states.errors import StatusAssignmentError
-from statewright_states.question import Answer
-from statewright_states.row import Event, Row
-from statewright_states.table import Ignored, Refused, Table, Taken, answer
+from statewright_states.form.question import Answer
+from statewright_states.form.row import Event, Row
+from statewright_states.form.table import Ignored, Refused, Table, Taken, answer
 
 logging.getLogger("transitions").setLevel(logging.WARNING)
 
@@ -32,14 +32,14 @@ F = TypeVar("F")
 Decision = Taken[Any] | Ignored | Refused
 
 
-class Subject(Generic[F]):
+class Instance(Generic[F]):
     """One machine's instance: its name, its state and its facts. Both change by ``DeclaredMachine.apply`` alone."""
 
-    __slots__ = ("_facts", "_state", "instance", "table")
+    __slots__ = ("_facts", "_state", "name", "table")
 
-    def __init__(self, table: Table[F], instance: str) -> None:
+    def __init__(self, table: Table[F], name: str) -> None:
         self.table = table
-        self.instance = instance
+        self.name = name
         self._state: StrEnum = table.initial
         self._facts: F = table.new_facts()
 
@@ -50,8 +50,8 @@ class Subject(Generic[F]):
     @state.setter
     def state(self, value: object) -> NoReturn:
         raise StatusAssignmentError(
-            f"the state of {self.instance!r} was assigned directly ({self._state} -> {value})",
-            where=f"table {self.table.name}, {self.instance} in {self._state}",
+            f"the state of {self.name!r} was assigned directly ({self._state} -> {value})",
+            where=f"table {self.table.name}, {self.name} in {self._state}",
             cure="send it an event: rows of the table alone change a state (rule: status-changes-by-rows)",
         )
 
@@ -62,8 +62,8 @@ class Subject(Generic[F]):
     @facts.setter
     def facts(self, value: object) -> NoReturn:
         raise StatusAssignmentError(
-            f"the facts of {self.instance!r} were assigned directly",
-            where=f"table {self.table.name}, {self.instance} in {self._state}",
+            f"the facts of {self.name!r} were assigned directly",
+            where=f"table {self.table.name}, {self.name} in {self._state}",
             cure="send it an event: the table's fold alone changes facts (rule: data-changes-by-fold)",
         )
 
@@ -93,15 +93,15 @@ class _RowTransition(Transition):
 
     def execute(self, event_data: EventData) -> bool:
         """The library's own order (guard, then the change) without the callbacks around it, of which there are none."""
-        subject: Any = event_data.model
+        instance: Any = event_data.model
         offer: _Offer
         (offer,) = event_data.args
         row = self.row
         if not row.admits(offer.answers):
             return False
-        offer.taken = subject.table.take(row, subject.state, subject.facts, offer.event, offer.answers)
+        offer.taken = instance.table.take(row, instance.state, instance.facts, offer.event, offer.answers)
         if self.dest:
-            event_data.machine.set_state(self.dest, subject)
+            event_data.machine.set_state(self.dest, instance)
         return True
 
 
@@ -120,7 +120,7 @@ class _TableState(State):
 class _TableMachine(Machine):
     """The library's machine, reading and writing the state where only this module may.
 
-    States are looked up by what a subject holds and a row names, and not through their enum: its ``name`` and ``value`` are
+    States are looked up by what a instance holds and a row names, and not through their enum: its ``name`` and ``value`` are
     properties written in Python, which are asked for at each step of the way.
     """
 
@@ -157,23 +157,23 @@ class DeclaredMachine(Generic[F]):
                 target = row.to if isinstance(row.to, StrEnum) else None
                 self._machine.add_transition(row.event.__name__, source, target, row=row)
 
-    def new(self, instance: str) -> Subject[F]:
+    def new(self, name: str) -> Instance[F]:
         """A fresh instance in the initial state."""
-        return Subject(self.table, instance)
+        return Instance(self.table, name)
 
-    def apply(self, subject: Subject[F], event: Event) -> Decision:
+    def apply(self, instance: Instance[F], event: Event) -> Decision:
         """Fire the event at the instance. Total: Taken, Ignored or Refused; an exception leaves nothing changed."""
-        cell = self.table.cell(subject.state, event)
-        answers = answer(cell, subject.facts, event)
+        cell = self.table.cell(instance.state, event)
+        answers = answer(cell, instance.facts, event)
         for ignore in cell.ignores:
             if ignore.admits(answers):
                 return Ignored(ignore, answers)
         offer = _Offer(event, answers)
         if cell.rows:
-            self._machine.events[type(event).__name__].trigger(subject, offer)
+            self._machine.events[type(event).__name__].trigger(instance, offer)
         if offer.taken is None:
-            return Refused(self.table.why_refused(subject.state, event), answers)
-        subject._facts = offer.taken.facts  # pyright: ignore[reportPrivateUsage] - this module, and no other
+            return Refused(self.table.why_refused(instance.state, event), answers)
+        instance._facts = offer.taken.facts  # pyright: ignore[reportPrivateUsage] - this module, and no other
         return offer.taken
 
 

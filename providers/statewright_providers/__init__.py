@@ -2,7 +2,7 @@
 
 ``connect("openai:gpt-5-mini")`` gives a provider for a specification; the classes can also be built directly, from the
 module of each adapter (``openai_chat``), which is imported only when it is used. All of them implement
-``statewright_states.ports.Provider``; one call of ``complete`` is one attempt and never retries.
+``statewright_states.words.ports.Provider``; one call of ``complete`` is one attempt and never retries.
 """
 
 from __future__ import annotations

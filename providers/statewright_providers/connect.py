@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from statewright_providers.connection import Connection
 from statewright_states.errors import ConfigurationError
-from statewright_states.ports import Provider
+from statewright_states.words.ports import Provider
 
 if TYPE_CHECKING:
     import httpx

@@ -21,8 +21,8 @@ from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.sse import ServerSentEvent, SSEParser
 from statewright_states.errors import ConfigurationError, MalformedReply, StreamCutShort
-from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolSchema, encode_json
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema, encode_json
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
 

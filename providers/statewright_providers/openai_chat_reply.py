@@ -20,7 +20,7 @@ from itertools import count as counting
 from typing import Any
 
 from statewright_providers.foreign_json import count, joined, mapping, sequence, text
-from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage, encode_json
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage, encode_json
 
 FINISH_REASONS: Mapping[str, str] = {"function_call": "tool_calls"}
 """Vendor words with a neutral meaning. The others are neutral already, or kept as they are."""

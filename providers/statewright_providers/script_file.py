@@ -30,7 +30,7 @@ from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states import errors
 from statewright_states.errors import ConfigurationError, ProviderError
 from statewright_states.frozen import dataclass
-from statewright_states.messages import LLMResponse, ToolCall, Usage, encode_json
+from statewright_states.words.messages import LLMResponse, ToolCall, Usage, encode_json
 
 Kinds = type | tuple[type, ...]
 NUMBER = (int, float)

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from statewright_states.errors import ConfigurationError, RequestRejected
 from statewright_states.frozen import dataclass
-from statewright_states.messages import LLMResponse, StreamChunk
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright_states.words.messages import LLMResponse, StreamChunk
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 
 @dataclass(frozen=True, slots=True)

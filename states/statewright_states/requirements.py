@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from statewright_states.call.table import CALL
+from statewright_states.form.row import Ignore, Row
+from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.row import Ignore, Row
 from statewright_states.run.table import RUN
-from statewright_states.table import Table
 from statewright_states.tool.table import TOOL
 
 

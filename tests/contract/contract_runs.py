@@ -21,11 +21,11 @@ import pytest
 from loop_invariants import check_run, rows_of, shapes_of, well_formed, worst_case_requests
 from loop_model_server import ModelServer, Request, model_server
 from loop_scenarios import RUN_ID, Ended, Happening
-from mixed_scenarios import TASK, check_task
+from plan_build_scenarios import TASK, check_task
 from statewright import AgentConfig, AgentLoop, AgentState, MemoryJournal, MixedModeRunner, MixedState, StreamChunk, connect
 from statewright.journal.entry import encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
 
 KEY = "sk-contract-5e1f0c7a9b3d"
 """The key that no record, output or message may hold."""

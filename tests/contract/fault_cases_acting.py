@@ -19,7 +19,7 @@ from loop_tools import Bench
 from statewright import AgentConfig, MemoryJournal
 from statewright.testing.virtual_time import VirtualClock
 from statewright_states.errors import Fenced, JournalUnavailable
-from statewright_states.ports import Batch, Journal, Lease
+from statewright_states.words.ports import Batch, Journal, Lease
 
 WAITS: How = ("running", None)
 PAY, POST = asks(call("pay")), asks(call("post", seconds=10))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from statewright_states.call import commands as call
+from statewright_states.form.row import Command
 from statewright_states.plan_build import commands as plan_build
-from statewright_states.row import Command
 from statewright_states.run import commands as run
 from statewright_states.tool import commands as tool
 

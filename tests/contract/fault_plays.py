@@ -17,12 +17,12 @@ from loop_model_server import ModelServer
 from loop_odd_tools import odd_tools
 from loop_scenarios import RUN_ID
 from loop_tools import Bench
-from mixed_scenarios import TASK, check_task
+from plan_build_scenarios import TASK, check_task
 from statewright import AgentConfig, AgentLoop, MemoryJournal, MixedModeRunner, MixedState, connect
 from statewright.journal.entry import decode
 from statewright.testing.virtual_time import VirtualClock
 from statewright_states.errors import JournalUnavailable
-from statewright_states.ports import Batch, Journal, Lease
+from statewright_states.words.ports import Batch, Journal, Lease
 
 LEASE_S = 31.0
 How = tuple[str, str | None]

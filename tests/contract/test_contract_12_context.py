@@ -13,7 +13,7 @@ from loop_model_server import Reply, failure, response, streamed
 from loop_scenarios import RUN_ID, asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ConfigurationError, ContextConfig, Message
-from statewright.conversation import rolling_digest
+from statewright.context.conversation import rolling_digest
 from statewright.testing.virtual_time import run_virtual
 
 DONE = ("success", "completed")

@@ -14,7 +14,7 @@ from contract_runs import GRACE_S, Wire, both, on_the_wire
 from loop_model_server import Late, Reply, failure
 from loop_scenarios import Person, asks, call, judges, says
 from loop_tools import Bench
-from mixed_scenarios import TASK
+from plan_build_scenarios import TASK
 from statewright import (
     AgentConfig,
     AgentState,

@@ -22,10 +22,10 @@ from statewright import (
     OnLimit,
     PromptConfig,
     StopReason,
-    prompts,
 )
-from statewright.config import load_config
-from statewright.evaluate import EvalResult, SelfEvaluator
+from statewright.config import prompts
+from statewright.config.settings import load_config
+from statewright.context.judge import EvalResult, SelfEvaluator
 from statewright.tools import truncate_result
 
 OWN = "In meinen Worten."

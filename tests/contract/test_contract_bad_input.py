@@ -12,7 +12,7 @@ from loop_model_server import Answer, Reply, completion, delta, failure, respons
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, ConfigurationError, ContextConfig, ToolCall
-from statewright.config import load_config
+from statewright.config.settings import load_config
 from statewright.testing.virtual_time import run_virtual
 from statewright_states.errors import HistoryError
 

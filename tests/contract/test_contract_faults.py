@@ -11,7 +11,7 @@ from fault_cases_acting import ALL_CASES as CASES
 from fault_effects import EFFECTS, INAPPLICABLE, INSIDE, Effect, Fault
 from fault_plays import Case, Played
 from statewright.testing.virtual_time import run_virtual
-from statewright_states.row import Command
+from statewright_states.form.row import Command
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

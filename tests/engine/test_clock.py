@@ -8,7 +8,7 @@ import time
 
 from statewright.clock import SystemChance, SystemClock, SystemNames
 from statewright.testing.journal import SettableClock
-from statewright_states.ports import Chance, Clock, Names
+from statewright_states.words.ports import Chance, Clock, Names
 
 
 def test_the_clock_tells_wall_time_in_microseconds() -> None:

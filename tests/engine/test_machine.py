@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 from statewright.machine import machine_for
 from statewright_states.errors import StatusAssignmentError
-from statewright_states.question import yes_no
-from statewright_states.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.question import yes_no
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.run.events import LaneGranted, RunAdmitted
 from statewright_states.run.facts import RunSettings, RunState
 from statewright_states.run.table import RUN
-from statewright_states.table import Ignored, Refused, Table, Taken
 
 
 class Lamp(StrEnum):

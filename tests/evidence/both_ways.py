@@ -15,7 +15,7 @@ from pathlib import Path
 from time import perf_counter
 
 from claims import all_tests
-from statewright.evidence.section import Outcome, Section
+from statewright_evidence.section import Outcome, Section
 from statewright_states.requirements import REQUIREMENTS, TABLES, rows_by_requirement, stated_in
 from traceability import Evidence, evidence
 

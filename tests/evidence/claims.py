@@ -16,7 +16,7 @@ from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
-from statewright.evidence.section import Outcome, Section
+from statewright_evidence.section import Outcome, Section
 from statewright_states.requirements import REQUIREMENTS
 
 ROOT = Path(__file__).resolve().parents[2]

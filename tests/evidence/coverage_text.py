@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from coverage_files import CELLS, PAIRS, ROWS, shown
 from coverage_reasons import Asked
-from statewright.evidence.coverage import CellCoverage, CellOutcome, TableCoverage
-from statewright.evidence.independence import Pair, PairKind
-from statewright.evidence.observations import Source
+from statewright_evidence.coverage.coverage import CellCoverage, CellOutcome, TableCoverage
+from statewright_evidence.coverage.independence import Pair, PairKind
+from statewright_evidence.coverage.observations import Source
 
 INTRODUCTION = """\
 # Coverage of the tables

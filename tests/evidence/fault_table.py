@@ -18,8 +18,8 @@ from time import perf_counter
 from fault_cases_acting import ALL_CASES as CASES
 from fault_effects import EFFECTS, INAPPLICABLE, INSIDE, Effect, Fault
 from fault_plays import Case
-from statewright.evidence.section import Outcome, Section
-from statewright_states.row import Command
+from statewright_evidence.section import Outcome, Section
+from statewright_states.form.row import Command
 
 NAME, TITLE = "faults", "Fault table: what goes wrong outside, and what becomes of the run"
 TEST = "tests/contract/test_contract_faults.py::test_the_run_takes_its_rows_and_ends_as_stated[{}]"

@@ -13,8 +13,8 @@ from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from pages import page
-from statewright.evidence.section import Outcome, Section
 from statewright.version import VERSION
+from statewright_evidence.section import Outcome, Section
 from statewright_states.requirements import TABLES
 
 TIMES = "times.json"

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 
-from statewright.drawing import stale_drawings
-from statewright.evidence.section import Outcome, Section
+from statewright_evidence.drawing import stale_drawings
+from statewright_evidence.section import Outcome, Section
 
 ROOT = Path(__file__).resolve().parents[2]
 GUIDE = (

@@ -28,9 +28,11 @@ import mutation
 import planted_faults
 import second_opinion
 from folder import dead_links, verdict, write_folder
-from statewright.evidence import composition, promela, proofs_section, versions
-from statewright.evidence.section import Outcome, Section
-from statewright.evidence.targets import properties_of
+from statewright_evidence import promela
+from statewright_evidence.differences import versions
+from statewright_evidence.proofs import composition, proofs_section
+from statewright_evidence.proofs.targets import properties_of
+from statewright_evidence.section import Outcome, Section
 from traceability import evidence
 
 ROOT = Path(__file__).resolve().parents[2]

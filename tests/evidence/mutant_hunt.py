@@ -31,11 +31,11 @@ from typing import Any
 import pytest
 from hypothesis import Phase, settings
 
-from statewright.evidence.surgery import Mutation, MutationKind, mutant, mutations
 from statewright.machine import machine_for
+from statewright_evidence.differences.surgery import Mutation, MutationKind, mutant, mutations
+from statewright_states.form.row import Event, Row
+from statewright_states.form.table import Table, Taken
 from statewright_states.requirements import TABLES, stated_in
-from statewright_states.row import Event, Row
-from statewright_states.table import Table, Taken
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = (
@@ -53,18 +53,18 @@ LOOP = (
 )
 FILES = (
     "tests/engine/loop/test_loop_rows.py",
-    "tests/engine/loop/test_mixed_rows.py",
+    "tests/engine/loop/test_plan_build_rows.py",
     "tests/states/test_run_decisions.py",
     "tests/states/test_walks.py",
     "tests/contract",
     *(f"tests/engine/loop/test_loop_{name}.py" for name in LOOP),
-    "tests/engine/loop/test_mixed_runner.py",
+    "tests/engine/loop/test_plan_build_runner.py",
     "tests/states/test_composition.py",
     "tests/engine/loop/test_loop_sign_off.py",
     "tests/engine/loop/test_loop_context.py",
     "tests/engine/loop/test_loop_hooks.py",
     "tests/engine/loop/test_loop_crashes.py",
-    "tests/engine/loop/test_mixed_crashes.py",
+    "tests/engine/loop/test_plan_build_crashes.py",
     "tests/engine/loop/test_loop_properties.py",
 )
 """Where killers are looked for, in this order: what is quick and says most comes first."""

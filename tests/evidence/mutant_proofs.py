@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NoReturn
 
-from statewright.evidence.explorer import explore
-from statewright.evidence.properties import Always, EachStep, Property
-from statewright.evidence.targets import COMPOSITION, SCOPE_TARGETS, TABLE_TARGETS, Target
+from statewright_evidence.proofs.explorer import explore
+from statewright_evidence.proofs.properties import Always, EachStep, Property
+from statewright_evidence.proofs.targets import COMPOSITION, SCOPE_TARGETS, TABLE_TARGETS, Target
 from statewright_states.errors import ConfigurationError
 
 QUICK = (

@@ -14,20 +14,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from statewright.evidence.composition.claims import CLAIMS
-from statewright.evidence.composition.model import CompositionModel
-from statewright.evidence.composition.scopes import SCOPES
-from statewright.evidence.composition.situation import Tables
-from statewright.evidence.composition.watch import NOTHING_REFUSED
-from statewright.evidence.explorer import explore
-from statewright.evidence.properties import Violation
-from statewright.evidence.section import Outcome, Section
-from statewright.evidence.surgery import Stated, operated
+from statewright_evidence.differences.surgery import Stated, operated
+from statewright_evidence.proofs.composition.claims import CLAIMS
+from statewright_evidence.proofs.composition.model import CompositionModel
+from statewright_evidence.proofs.composition.scopes import SCOPES
+from statewright_evidence.proofs.composition.situation import Tables
+from statewright_evidence.proofs.composition.watch import NOTHING_REFUSED
+from statewright_evidence.proofs.explorer import explore
+from statewright_evidence.proofs.properties import Violation
+from statewright_evidence.section import Outcome, Section
 from statewright_states.call.facts import CallState
 from statewright_states.call.table import CALL, ON_THE_WIRE, back_off
 from statewright_states.errors import DeclarationError
+from statewright_states.form.row import SAME, Ignore, Row
 from statewright_states.requirements import TABLES, stated_in
-from statewright_states.row import SAME, Ignore, Row
 from statewright_states.run.facts import RunState
 from statewright_states.run.questions import needs_person
 from statewright_states.run.table import LIVE, RUN

@@ -18,14 +18,14 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from statewright.drawing.statechart import state_ids
-from statewright.machine import Subject, machine_for
+from statewright.machine import Instance, machine_for
+from statewright_evidence.drawing.statechart import state_ids
 from statewright_states.call.table import CALL
+from statewright_states.form.row import Event
+from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import stated_in
-from statewright_states.row import Event
 from statewright_states.run.table import RUN
-from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.table import TOOL
 
 TABLES: Mapping[str, Table[Any]] = {table.name: table for table in (RUN, CALL, TOOL, PLAN_BUILD)}
@@ -103,19 +103,19 @@ class Lives:
     def live(self, chance: Random) -> tuple[Step, ...]:
         """One life, from the initial state."""
         machine, ids = machine_for(self.table), state_ids(self.table)
-        subject = machine.new("life")
+        instance = machine.new("life")
         way = self._way(chance)
         steps, past, left = list[Step](), list[Event](), max(MAX_EVENTS, len(way) + AFTER_A_WAY)
         while left:
-            event = way[len(past)] if len(past) < len(way) else self._next(subject, chance)
+            event = way[len(past)] if len(past) < len(way) else self._next(instance, chance)
             past.append(event)
-            decision = machine.apply(subject, event)
-            step = _step(decision, event, ids[subject.state], ended=subject.ended)
+            decision = machine.apply(instance, event)
+            step = _step(decision, event, ids[instance.state], ended=instance.ended)
             steps.append(step)
             left -= 1
             if isinstance(decision, Taken):
-                self._remember((subject.state, decision.row.id), tuple(past), chance)
-                left = min(left, AFTER_THE_END) if subject.ended else left
+                self._remember((instance.state, decision.row.id), tuple(past), chance)
+                left = min(left, AFTER_THE_END) if instance.ended else left
             self.earlier[type(event)] = event
             self.seen[step.row or ""] += 1
         return tuple(steps)
@@ -135,10 +135,10 @@ class Lives:
         else:
             known[chance.randrange(MAX_WAYS)] = way
 
-    def _next(self, subject: Subject[Any], chance: Random) -> Event:
+    def _next(self, instance: Instance[Any], chance: Random) -> Event:
         if chance.random() < FROM_ELSEWHERE:
             return chance.choice(list(self.earlier.values()))
-        choices = [(event, *self._leads_to(subject, event)) for event in self.possible(subject.state, subject.facts, chance)]
+        choices = [(event, *self._leads_to(instance, event)) for event in self.possible(instance.state, instance.facts, chance)]
         new = [choice for choice in choices if choice[1] and not self.seen[choice[1]]]
         living = [choice for choice in choices if not choice[2]]
         if new:
@@ -150,9 +150,9 @@ class Lives:
             choices = [choice for choice in choices if self.seen[choice[1]] == fewest]
         return chance.choice(choices)[0]
 
-    def _leads_to(self, subject: Subject[Any], event: Event) -> tuple[str, bool]:
+    def _leads_to(self, instance: Instance[Any], event: Event) -> tuple[str, bool]:
         """The row or ignore that the event leads to, and whether that ends the life."""
-        match self.table.decide(subject.state, subject.facts, event):
+        match self.table.decide(instance.state, instance.facts, event):
             case Taken() as taken:
                 return taken.row.id, taken.to in self.table.final
             case Ignored(ignore):

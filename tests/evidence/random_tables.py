@@ -13,9 +13,9 @@ from typing import Any, cast
 from hypothesis import strategies as st
 
 from random_lives import Lives
-from statewright_states.question import Answer, Condition, Question
-from statewright_states.row import SAME, Command, Effect, Event, Ignore, Row
-from statewright_states.table import Table
+from statewright_states.form.question import Answer, Condition, Question
+from statewright_states.form.row import SAME, Command, Effect, Event, Ignore, Row
+from statewright_states.form.table import Table
 
 AWKWARD = (
     "end",

@@ -23,8 +23,8 @@ from typing import Protocol
 
 from random_lives import TABLES, Made, Meaning, Step, Told, lives_of
 from scxml_interpreter import ScxmlInterpreter
-from statewright.drawing import scxml, xstate
-from statewright.evidence.section import Outcome, Section
+from statewright_evidence.drawing import scxml, xstate
+from statewright_evidence.section import Outcome, Section
 from statewright_states.requirements import stated_in
 from xstate_interpreter import XState, XStateInterpreter, installed
 

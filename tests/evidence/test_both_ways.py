@@ -6,7 +6,7 @@ import csv
 import io
 
 from both_ways import edges, orphans, section, threads
-from statewright.evidence.section import Outcome
+from statewright_evidence.section import Outcome
 from statewright_states.requirements import REQUIREMENTS, TABLES, stated_in
 from traceability import Evidence, evidence
 

@@ -14,11 +14,11 @@ from hypothesis import given, settings
 
 from random_lives import TABLES
 from random_tables import tables
-from statewright.drawing import scxml, xstate
-from statewright.drawing.statechart import state_ids
-from statewright.drawing.words import one_line
-from statewright_states.row import Ignore, Row
-from statewright_states.table import Table
+from statewright_evidence.drawing import scxml, xstate
+from statewright_evidence.drawing.statechart import state_ids
+from statewright_evidence.drawing.words import one_line
+from statewright_states.form.row import Ignore, Row
+from statewright_states.form.table import Table
 
 W3C = "{http://www.w3.org/2005/07/scxml}"
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

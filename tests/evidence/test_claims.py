@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from claims import Basis, Claim, all_tests, claims, faults, section
-from statewright.evidence.section import Outcome, Section
+from statewright_evidence.section import Outcome, Section
 
 PROVEN = Claim("C-1", "It holds.", Basis.PROVEN, results=("proofs: ends",))
 

@@ -17,13 +17,13 @@ from coverage_reasons import REASONS
 from coverage_run import faults, measured, observed, section
 from house import ROOT
 from journal_collection import Collection, sightings
-from statewright.evidence.coverage import coverage
-from statewright.evidence.observations import Observed, Sighting, Source
-from statewright.evidence.section import Outcome
+from statewright_evidence.coverage.coverage import coverage
+from statewright_evidence.coverage.observations import Observed, Sighting, Source
+from statewright_evidence.section import Outcome
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import TABLES
 
-A_TEST = "tests/engine/loop/test_mixed_rows.py"
+A_TEST = "tests/engine/loop/test_plan_build_rows.py"
 WALKS = "tests/states/test_state_event_product.py"
 
 
@@ -32,7 +32,7 @@ def journals(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a run of a few tests leaves."""
     folder = tmp_path_factory.mktemp("journals")
     (folder / "journals-old.jsonl").write_text("left by an earlier run")
-    words = [A_TEST, f"{WALKS}::test_each_state_decides_each_event_in_exactly_one_way", "-k", "mixed_rows or plan_build"]
+    words = [A_TEST, f"{WALKS}::test_each_state_decides_each_event_in_exactly_one_way", "-k", "plan_build_rows or plan_build"]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--journals={folder}", *words]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
     return folder

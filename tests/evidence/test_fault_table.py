@@ -9,7 +9,7 @@ import fault_table
 from fault_cases_acting import ALL_CASES as CASES
 from fault_effects import EFFECTS, INSIDE, Fault
 from fault_table import document, named, section
-from statewright.evidence.section import Outcome
+from statewright_evidence.section import Outcome
 from statewright_states.requirements import TABLES, stated_in
 
 IDS = {stated.id for table in TABLES for stated in stated_in(table)}

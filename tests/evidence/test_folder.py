@@ -9,7 +9,7 @@ import pytest
 
 from folder import dead_links, verdict, write_folder
 from pages import page
-from statewright.evidence.section import Outcome, Section
+from statewright_evidence.section import Outcome, Section
 
 PROOF = Section(
     "proofs",

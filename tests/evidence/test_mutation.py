@@ -12,7 +12,7 @@ from mutant_hunt import FILES, NOT_COUNTED, ROOT, Hunted, Tell, in_children, pla
 from mutant_survivors import REASONS
 from mutation import WINS, broken_rule, decides_alike, every_mutation, hunted, proven_wrong
 from mutation_report import PROOF, RULE, TEST, Judged, Run, csv_text, markdown
-from statewright.evidence.surgery import Mutation
+from statewright_evidence.differences.surgery import Mutation
 
 NAMED: Mapping[str, Mutation] = {mutation.name: mutation for mutation in every_mutation()}
 
@@ -26,8 +26,8 @@ def test_the_rules_of_the_format_are_the_first_to_notice() -> None:
 
 def test_tests_notice_what_the_rules_let_through() -> None:
     mutants = ["PLAN-02 without start_build", "PLAN-09 to success instead of partial", "PLAN-90 dropped"]
-    found = hunted([NAMED[name] for name in mutants], ["tests/engine/loop/test_mixed_rows.py"])
-    test = "tests/engine/loop/test_mixed_rows.py::test_the_task_takes_its_rows_and_ends_once"
+    found = hunted([NAMED[name] for name in mutants], ["tests/engine/loop/test_plan_build_rows.py"])
+    test = "tests/engine/loop/test_plan_build_rows.py::test_the_task_takes_its_rows_and_ends_once"
     assert found == [
         Hunted(mutants[0], f"{test}[planned and built]", True, 1),
         Hunted(mutants[1], f"{test}[a build that is cut off]", True, 1),

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from planted_faults import FAULTS, SOURCE_EDITS, Fault, explored, find, told
-from statewright.evidence.composition.situation import Tables
+from statewright_evidence.proofs.composition.situation import Tables
 
 STATES = Path(__file__).resolve().parents[2] / "states"
 

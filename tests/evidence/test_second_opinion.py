@@ -19,9 +19,9 @@ from random_lives import TABLES, Meaning, Step, lives_of
 from random_tables import lives_of_random, tables
 from scxml_interpreter import ScxmlInterpreter
 from second_opinion import Batch, check, compare, joined, report
-from statewright.drawing import scxml, xstate
-from statewright.evidence.section import Outcome
-from statewright_states.table import Table
+from statewright_evidence.drawing import scxml, xstate
+from statewright_evidence.section import Outcome
+from statewright_states.form.table import Table
 from xstate_interpreter import XState, XStateInterpreter, installed
 
 TOOL = scxml(TABLES["tool"])

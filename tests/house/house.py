@@ -1,4 +1,4 @@
-"""The house as the tests of its rules see it: the three packages, their modules parsed, the project's own text files."""
+"""The house as the tests of its rules see it: the packages, their modules parsed, the project's own text files."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINE = ROOT / "engine" / "statewright"
+EVIDENCE = ROOT / "engine" / "statewright_evidence"
 STATES = ROOT / "states" / "statewright_states"
 PROVIDERS = ROOT / "providers" / "statewright_providers"
-PACKAGES = (ENGINE, STATES, PROVIDERS)
+PACKAGES = (ENGINE, EVIDENCE, STATES, PROVIDERS)
 OURS = frozenset(package.name for package in PACKAGES)
 
 MADE = {"build", "dist", "__pycache__"}
@@ -32,13 +33,13 @@ class Module:
     tree: ast.Module
 
     def place(self, node: ast.stmt | ast.expr) -> str:
-        """Where a node stands, for messages: ``engine/statewright/pump.py:12``."""
+        """Where a node stands, for messages: ``engine/statewright/runtime/pump.py:12``."""
         return f"{self.path.relative_to(ROOT)}:{node.lineno}"
 
 
 @cache
 def modules(*packages: Path) -> tuple[Module, ...]:
-    """Every module of these packages (of all three when none is named)."""
+    """Every module of these packages (of all when none is named)."""
     paths = [path for package in packages or PACKAGES for path in sorted(package.rglob("*.py"))]
     return tuple(_read(path) for path in paths)
 

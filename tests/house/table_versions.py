@@ -17,13 +17,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from statewright.evidence.difference import difference
-from statewright.evidence.difference_text import whole_text
-from statewright.evidence.machines import of_table, of_version
-from statewright.evidence.touched import touched
+from statewright_evidence.differences.difference import difference
+from statewright_evidence.differences.difference_text import whole_text
+from statewright_evidence.differences.machines import of_table, of_version
+from statewright_evidence.differences.touched import touched
 from statewright_states.errors import StatewrightError
+from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES, stated_in
-from statewright_states.table import Table
 from statewright_states.versions import FOLDER, LIST, Version, versions
 from traceability import evidence
 

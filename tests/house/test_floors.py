@@ -25,7 +25,7 @@ def test_providers_do_not_know_the_engine() -> None:
 
 
 def test_only_assemble_names_a_provider() -> None:
-    assert set(importers(ENGINE, {"statewright_providers"})) <= {"statewright.assemble"}
+    assert set(importers(ENGINE, {"statewright_providers"})) <= {"statewright.agent.assemble"}
 
 
 def test_nothing_of_ours_is_imported_relatively() -> None:

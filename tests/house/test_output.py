@@ -6,7 +6,7 @@ import ast
 
 from house import modules
 
-FACES = ("statewright.cli", "statewright.demo", "statewright.drawing.__main__", "statewright.__main__")
+FACES = ("statewright.cli", "statewright.demo", "statewright_evidence.drawing.__main__", "statewright.__main__")
 
 
 def test_only_the_faces_print() -> None:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from house import ROOT
+from statewright_states.form.row import Row
+from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES
-from statewright_states.row import Row
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.table import Table
 from statewright_states.versions import FOLDER, LIST, versions
 from table_versions import CURE, faults, main, write
 

@@ -25,17 +25,17 @@ from pathlib import Path
 from typing import Any
 
 from house import ROOT
+from statewright_states.form.row import SAME, Ignore, Row
+from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES, stated_in
-from statewright_states.row import SAME, Ignore, Row
-from statewright_states.table import Table
 
 DOCUMENT = ROOT / "docs" / "traceability.md"
 LINES = ROOT / "docs" / "traceability.csv"
 CURE = "write it anew: make traceability"
 SOURCES = (
     "tests/engine/loop/test_loop_rows.py",
-    "tests/engine/loop/test_mixed_rows.py",
-    "tests/engine/loop/test_mixed_crashes.py",
+    "tests/engine/loop/test_plan_build_rows.py",
+    "tests/engine/loop/test_plan_build_crashes.py",
 )
 """The test modules that give evidence."""
 

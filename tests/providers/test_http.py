@@ -27,8 +27,8 @@ from statewright_states.errors import (
     RequestRejected,
     StreamCutShort,
 )
-from statewright_states.messages import LLMResponse
-from statewright_states.ports import ModelRequest
+from statewright_states.words.messages import LLMResponse
+from statewright_states.words.ports import ModelRequest
 from wire import QUESTION, Watcher, completion, delta, receive, sse
 
 T = TypeVar("T")

@@ -19,7 +19,7 @@ from statewright_states.errors import (
     ServerFailed,
     StreamCutShort,
 )
-from statewright_states.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from transcripts import read_transcript
 from wire import EVENT_STREAM, JSON, JSON_VALUES, QUESTION, Watcher, completion, delta, one_byte_at_a_time, receive, sse
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from statewright_providers.openai_chat import encode, encode_tools
-from statewright_states.messages import Message, ToolCall, ToolSchema
-from statewright_states.ports import ModelRequest
+from statewright_states.words.messages import Message, ToolCall, ToolSchema
+from statewright_states.words.ports import ModelRequest
 from transcripts import read_transcript
 from wire import QUESTION, requested
 

@@ -12,7 +12,7 @@ import pytest
 from local_server import Answer, LocalServer, chunked, local_server, plain
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.errors import AttemptTimedOut, ConnectionFailed, ProviderError
-from statewright_states.ports import ModelRequest
+from statewright_states.words.ports import ModelRequest
 from wire import QUESTION, Watcher, completion, delta, sse
 
 REPLY = plain(json.dumps(completion(content="5")).encode())

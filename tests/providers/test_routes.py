@@ -12,7 +12,7 @@ from certificates import AUTHORITY, server_tls
 from local_server import Answer, LocalServer, chunked, local_server, plain, saying, serving
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.errors import ConnectionFailed, ProviderError, RequestRejected
-from statewright_states.ports import ModelRequest
+from statewright_states.words.ports import ModelRequest
 from wire import QUESTION, Watcher, completion, delta, sse
 
 BODY = json.dumps(completion(content="5")).encode()

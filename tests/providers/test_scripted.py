@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from statewright_providers import Delay, ScriptedProvider, load_script
 from statewright_providers.scripted import Item
 from statewright_states.errors import ConfigurationError, ProviderError, RateLimited, RequestRejected, ServerFailed
-from statewright_states.messages import LLMResponse, ToolCall, Usage
-from statewright_states.ports import ModelRequest
+from statewright_states.words.messages import LLMResponse, ToolCall, Usage
+from statewright_states.words.ports import ModelRequest
 from wire import QUESTION, Watcher
 
 ASK = ModelRequest(QUESTION)

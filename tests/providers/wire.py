@@ -11,8 +11,8 @@ import httpx
 from hypothesis import strategies as st
 
 from statewright_providers.openai_chat import OpenAIChatProvider
-from statewright_states.messages import LLMResponse, Message, StreamChunk
-from statewright_states.ports import ModelRequest
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk
+from statewright_states.words.ports import ModelRequest
 
 QUESTION = (Message("system", "Be exact."), Message("user", "What is 2 + 3?"))
 EVENT_STREAM = {"content-type": "text/event-stream"}

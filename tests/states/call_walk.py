@@ -18,9 +18,9 @@ from statewright_states.call.events import (
 from statewright_states.call.facts import CallFacts, CallState
 from statewright_states.call.table import CALL
 from statewright_states.errors import Fault
-from statewright_states.row import Event
-from statewright_states.table import Taken
-from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
+from statewright_states.form.row import Event
+from statewright_states.form.table import Taken
+from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 from walker import Walker, Witness
 
 S = CallState

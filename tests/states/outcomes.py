@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from statewright.evidence.composition.outside import Pending, What
+from statewright_evidence.proofs.composition.outside import Pending, What
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
-from statewright_states.effects import ToolEffect
 from statewright_states.errors import Fault
-from statewright_states.row import Event
+from statewright_states.form.row import Event
 from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
@@ -28,7 +27,8 @@ from statewright_states.run.events import (
 from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
-from statewright_states.vocabulary import Purpose, ToolRequest
+from statewright_states.words.tool_effects import ToolEffect
+from statewright_states.words.vocabulary import Purpose, ToolRequest
 
 TIMERS = (What.RUN_TIMER, What.STEP_TIMER)
 ASKED = (What.PERSON, What.OUTCOME)

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
+from statewright_states.form.row import Command, Event
+from statewright_states.form.table import Taken
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import (
@@ -17,9 +19,7 @@ from statewright_states.plan_build.facts import (
     PlanBuildState,
 )
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.row import Command, Event
-from statewright_states.table import Taken
-from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
 from walker import Walker, Witness
 
 S = PlanBuildState

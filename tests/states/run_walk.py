@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
-from statewright_states.approval import ApprovalRule
-from statewright_states.effects import ToolEffect
-from statewright_states.row import SAME, Event
+from statewright_states.form.row import SAME, Event
+from statewright_states.form.table import Taken
 from statewright_states.run.commands import (
     CallModel,
     CancelTool,
@@ -55,8 +54,9 @@ from statewright_states.run.facts import (
     RunState,
 )
 from statewright_states.run.table import RUN
-from statewright_states.table import Taken
-from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.tool_effects import ToolEffect
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested, ToolRequest
 from walker import Walker, Witness
 
 S = RunState

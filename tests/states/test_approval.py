@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statewright_states.approval import ApprovalRule, SignOff, Standing, Statement, actor_key, same_actor, statement_of
+from statewright_states.words.approval import ApprovalRule, SignOff, Standing, Statement, actor_key, same_actor, statement_of
 
 A, REVIEW, NO = Statement.APPROVED, Statement.REVIEWED, Statement.REJECTED
 NAMES = st.sampled_from(("Ann", "ANN", "Bob", "Carl", "Dora"))

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statewright_states.checks import Answers, uncovered
 from statewright_states.errors import DeclarationError
-from statewright_states.question import yes_no
-from statewright_states.row import Ignore, Row
+from statewright_states.form.checks import Answers, uncovered
+from statewright_states.form.question import yes_no
+from statewright_states.form.row import Ignore, Row
 from tiny import BURN, HOLD, IGNORES, LATE, PULL, PUSH, ROWS, SERVED, TOUCH, Door, Force, Pulled, Pushed, Sung, door, force
 from tiny import locked as is_locked
 

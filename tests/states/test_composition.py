@@ -8,13 +8,13 @@ from random import Random
 import pytest
 
 from outcomes import ASKED, TIMERS
-from statewright.evidence.composition.outside import What
-from statewright_states.approval import ApprovalRule
+from statewright_evidence.proofs.composition.outside import What
 from statewright_states.run.events import OutcomeStated
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings, RunState
 from statewright_states.tool.events import ApprovalGiven
 from statewright_states.tool.facts import Approval, ToolState
-from statewright_states.vocabulary import StopReason
+from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.vocabulary import StopReason
 from world import World, settled_as, unsettled
 
 LIVES = 2_500

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statewright_states.errors import HistoryError
-from statewright_states.messages import (
+from statewright_states.words.messages import (
     ROLES,
     LLMResponse,
     Message,

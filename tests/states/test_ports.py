@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from statewright_states.effects import ConfirmMode, needs_person
-from statewright_states.messages import Message
-from statewright_states.ports import Batch, Lease, ModelRequest, PostedMessage, StoredEntry
-from statewright_states.vocabulary import Purpose, Status, StopReason
+from statewright_states.words.messages import Message
+from statewright_states.words.ports import Batch, Lease, ModelRequest, PostedMessage, StoredEntry
+from statewright_states.words.tool_effects import ConfirmMode, needs_person
+from statewright_states.words.vocabulary import Purpose, Status, StopReason
 
 
 def test_a_request_leaves_to_the_model_what_was_not_asked_for() -> None:

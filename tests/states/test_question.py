@@ -7,7 +7,7 @@ from enum import StrEnum
 import pytest
 
 from statewright_states.errors import DeclarationError
-from statewright_states.question import one_of, show_answer, yes_no
+from statewright_states.form.question import one_of, show_answer, yes_no
 
 
 class Weather(StrEnum):

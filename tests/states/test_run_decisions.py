@@ -6,13 +6,13 @@ from itertools import product
 
 import pytest
 
-from statewright_states.effects import ToolEffect
+from statewright_states.form.table import Taken
 from statewright_states.run.commands import CancelTool, DropOldExchanges, FinishRun, ReplaceOldExchanges
 from statewright_states.run.events import SummaryReady, ToolOutcomeUnknown
 from statewright_states.run.facts import CallPhase, OpenCall, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
-from statewright_states.table import Taken
-from statewright_states.vocabulary import StopReason, ToolRequest
+from statewright_states.words.tool_effects import ToolEffect
+from statewright_states.words.vocabulary import StopReason, ToolRequest
 
 SUMMARY = SummaryReady("summary", exchanges=1, context_tokens=3, attempts=1, tokens=1, cost_microusd=1, dropped=2)
 

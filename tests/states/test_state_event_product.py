@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from journal_collection import collect_step
 from state_strategies import values_of
 from statewright_states.call.table import CALL
+from statewright_states.form.row import Event
+from statewright_states.form.table import Ignored, Refused, Table, Taken, answer
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.row import Event
 from statewright_states.run.table import RUN
-from statewright_states.table import Ignored, Refused, Table, Taken, answer
 from statewright_states.tool.table import TOOL
 from tiny import Sung
 

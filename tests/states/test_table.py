@@ -11,15 +11,15 @@ from typing import Any
 import pytest
 
 from statewright_states.call.table import CALL
+from statewright_states.form.row import SAME, Event, Row
+from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, PlanBuildState
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import stated_in
-from statewright_states.row import SAME, Event, Row
 from statewright_states.run.facts import STATUS, RunState
 from statewright_states.run.table import RUN
-from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.table import TOOL
-from statewright_states.vocabulary import Status
+from statewright_states.words.vocabulary import Status
 from tiny import (
     BURN,
     HOLD,

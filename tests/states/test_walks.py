@@ -15,10 +15,10 @@ from call_walk import call_walker
 from plan_build_walk import plan_build_walker
 from run_walk import run_walker
 from statewright_states.call.table import CALL
+from statewright_states.form.table import Table, Taken
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import stated_in
 from statewright_states.run.table import RUN
-from statewright_states.table import Table, Taken
 from statewright_states.tool.table import TOOL
 from tool_walk import tool_walker
 from walker import Walker, Witness, steps_into_the_end

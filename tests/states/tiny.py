@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from statewright_states.question import one_of, yes_no
-from statewright_states.row import SAME, Command, Event, Ignore, Row
-from statewright_states.table import Table
+from statewright_states.form.question import one_of, yes_no
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.table import Table
 
 
 class Door(StrEnum):

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from random import Random
 
-from statewright_states.approval import ApprovalRule
-from statewright_states.effects import ToolEffect
-from statewright_states.row import Event
-from statewright_states.table import Taken
+from statewright_states.form.row import Event
+from statewright_states.form.table import Taken
 from statewright_states.tool.commands import (
     AbandonTool,
     AssessTool,
@@ -35,7 +33,9 @@ from statewright_states.tool.events import (
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.vocabulary import ToolRequest
+from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.tool_effects import ToolEffect
+from statewright_states.words.vocabulary import ToolRequest
 from walker import Walker, Witness
 
 S = ToolState

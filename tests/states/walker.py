@@ -15,9 +15,9 @@ from random import Random
 from typing import Any, Generic, TypeVar
 
 from journal_collection import collect_step
+from statewright_states.form.row import Event
+from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.requirements import stated_in
-from statewright_states.row import Event
-from statewright_states.table import Ignored, Refused, Table, Taken
 
 F = TypeVar("F")
 

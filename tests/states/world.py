@@ -15,22 +15,22 @@ from random import Random
 from typing import Any
 
 from outcomes import ASKED, TIMERS, Outcomes
-from statewright.evidence.composition.outside import CALL as CALL_NAME
-from statewright.evidence.composition.outside import RUN, Pending, What
-from statewright.evidence.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
+from statewright_evidence.proofs.composition.outside import CALL as CALL_NAME
+from statewright_evidence.proofs.composition.outside import RUN, Pending, What
+from statewright_evidence.proofs.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 from statewright_states.call.commands import ReportCall, SendRequest
 from statewright_states.call.events import ReplyBegan
 from statewright_states.call.table import CALL
-from statewright_states.row import Command, Event
+from statewright_states.form.row import Command, Event
+from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.run.commands import CallModel
 from statewright_states.run.events import CompactionPlanned, EngineFailed, RunAdmitted, SummaryFailed, SummaryReady
 from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
 from statewright_states.run.table import RUN as RUN_TABLE
-from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.events import ToolResumed
 from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
 
 
 class Machine:

@@ -18,7 +18,7 @@ from statewright.cli.recorded import AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.journal.verify import Verification, verify
 from statewright_states.errors import ConfigurationError
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
 
 
 def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:

@@ -8,17 +8,17 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from rich.text import Text
 
-from statewright.approvals import ApprovalDecision
+from statewright.agent.loop import AgentLoop
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, actor_named
 from statewright.cli.output import printable, remarks
 from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
-from statewright.decisions import progress
-from statewright.loop import AgentLoop
+from statewright.runtime.decisions import progress
+from statewright.views.approvals import ApprovalDecision
 from statewright_states.errors import InternalError
-from statewright_states.messages import LLMResponse
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright_states.words.messages import LLMResponse
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 Actor = Annotated[str | None, Parameter(name="--as")]
 AT_ONCE = ("   (a run that is live goes on by itself)", "dim")

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 
 from statewright.cli.exits import Exit
 from statewright.cli.output import remarks
-from statewright.drawing import MAP, drawing, map_drawing
 from statewright.journal.entry import TABLES
+from statewright_evidence.drawing import MAP, drawing, map_drawing
 from statewright_states.errors import ConfigurationError
 
 Format = Literal["mermaid", "dot", "svg", "markdown", "scxml", "xstate"]

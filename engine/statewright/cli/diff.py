@@ -16,12 +16,12 @@ from statewright.cli.exits import Exit
 from statewright.cli.machine_names import chosen_of, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable
-from statewright.evidence.difference import Difference, difference
-from statewright.evidence.difference_text import ADDED, CHANGED, REMOVED, whole_text
-from statewright.evidence.machines import Machine, of_table
-from statewright.evidence.targets import properties_of
-from statewright.evidence.touched import TestsOfRows, Touched, read_traceability, touched
 from statewright.journal.entry import TABLES
+from statewright_evidence.differences.difference import Difference, difference
+from statewright_evidence.differences.difference_text import ADDED, CHANGED, REMOVED, whole_text
+from statewright_evidence.differences.machines import Machine, of_table
+from statewright_evidence.differences.touched import TestsOfRows, Touched, read_traceability, touched
+from statewright_evidence.proofs.targets import properties_of
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass
 

@@ -14,17 +14,17 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 from rich.text import Text
 
-from statewright.agents import Agent, Agents
+from statewright.agent.agent_files import Agent, Agents
+from statewright.agent.profiles import PROFILES
 from statewright.cli.exits import Exit
 from statewright.cli.options import AGENT, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
 from statewright.cli.output import answers, first_line, printable
 from statewright.journal.verify import verify
-from statewright.profiles import PROFILES
 from statewright.version import ENGINE
 from statewright_states.errors import JournalUnavailable, StatewrightError
 from statewright_states.frozen import dataclass
-from statewright_states.messages import Message, StreamChunk
-from statewright_states.ports import Journal, ModelRequest
+from statewright_states.words.messages import Message, StreamChunk
+from statewright_states.words.ports import Journal, ModelRequest
 
 LIBRARIES = ("transitions", "httpx", "pydantic", "orjson", "rich", "cyclopts")
 MODEL_TIMEOUT_S = 30.0

@@ -17,9 +17,9 @@ from statewright.cli.machine_names import Machines, chosen_of, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable, remarks
 from statewright.cli.runs import resolve_run
-from statewright.evidence.impact import Effect, RunImpact, impacts
-from statewright.evidence.impact_text import counted, impact_lines
-from statewright.evidence.machines import Machine
+from statewright_evidence.differences.impact import Effect, RunImpact, impacts
+from statewright_evidence.differences.impact_text import counted, impact_lines
+from statewright_evidence.differences.machines import Machine
 from statewright_states.errors import ConfigurationError
 
 TONES = {Effect.DEPARTS: "bold red", Effect.UNDECIDED: "bold yellow", Effect.UNREADABLE: "bold red", Effect.RENAMED: "yellow"}

@@ -12,13 +12,13 @@ from typing import Annotated, Any, Literal
 
 from cyclopts import Group, Parameter
 
-from statewright.agents import Agent, Agents, AgentTable, check_table, merged
-from statewright.assemble import connect
+from statewright.agent.agent_files import Agent, Agents, AgentTable, check_table, merged
+from statewright.agent.assemble import connect
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
 from statewright.workspace import workspace_tools
 from statewright_states.errors import ConfigurationError, JournalUnavailable
-from statewright_states.ports import Provider
+from statewright_states.words.ports import Provider
 
 DEFAULT_JOURNAL = ".statewright/runs.db"
 MODEL_VARIABLE = "STATEWRIGHT_MODEL"

@@ -12,11 +12,11 @@ from statewright.cli.exits import Exit
 from statewright.cli.output import first_line, print_answer, print_json, printable
 from statewright.cli.recorded import AnyState, asking
 from statewright.cli.timeline import TONES, counted, seconds
-from statewright.decisions import progress
-from statewright.state import PendingApproval
-from statewright_states.approval import UNSIGNED
+from statewright.runtime.decisions import progress
+from statewright.views.state import PendingApproval
 from statewright_states.frozen import dataclass
-from statewright_states.vocabulary import Status
+from statewright_states.words.approval import UNSIGNED
+from statewright_states.words.vocabulary import Status
 
 OF_STATUS: Mapping[Status, Exit] = {
     Status.SUCCESS: Exit.SUCCESS,

@@ -12,15 +12,15 @@ from rich.text import Text
 from statewright.cli.exits import Exit
 from statewright.cli.options import OUTPUT
 from statewright.cli.output import answers, print_json, printable, stdout_kept_for_the_answer
-from statewright.evidence.explorer import MAX_STATES
-from statewright.evidence.proof import Proof
-from statewright.evidence.proofs_text import json_of, summary_of, verdict, witness
-from statewright.evidence.prove import Proofs, no_such_property, prove
-from statewright.evidence.targets import GROUPS, SCOPE_TARGETS, TABLE_TARGETS, TARGETS, Target, of_proof, of_table
 from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
+from statewright_evidence.proofs.explorer import MAX_STATES
+from statewright_evidence.proofs.proof import Proof
+from statewright_evidence.proofs.proofs_text import json_of, summary_of, verdict, witness
+from statewright_evidence.proofs.prove import Proofs, no_such_property, prove
+from statewright_evidence.proofs.targets import GROUPS, SCOPE_TARGETS, TABLE_TARGETS, TARGETS, Target, of_proof, of_table
 from statewright_states.errors import ConfigurationError
-from statewright_states.table import Table
+from statewright_states.form.table import Table
 
 WHERE = "statewright prove"
 
@@ -75,7 +75,7 @@ def _target(name: str) -> Target:
     raise ConfigurationError(
         f"{declared!r:.80} is neither a Proof nor a Table",
         where=f"target {name}",
-        cure="name a statewright.Proof, or a statewright_states.table.Table",
+        cure="name a statewright.Proof, or a statewright_states.form.table.Table",
     )
 
 

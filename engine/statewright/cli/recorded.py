@@ -4,34 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from statewright.inputs import RunInputs
+from statewright.core.inputs import RunInputs
+from statewright.core.replay import Replayed, ReplayedPlanBuild, machine_of, plan_build_state, replay, replay_plan_build
 from statewright.journal.entry import decode
-from statewright.mixed_state import MixedState
-from statewright.replaying import Replayed, ReplayedMixed, machine_of, mixed_state, replay, replay_mixed
-from statewright.state import AgentState
+from statewright.views.plan_build_state import MixedState
+from statewright.views.state import AgentState
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
 
 AnyState = AgentState | MixedState
 """A run as callers see it, of whichever kind."""
-AnyReplayed = Replayed | ReplayedMixed
+AnyReplayed = Replayed | ReplayedPlanBuild
 
 
 async def replayed(journal: Journal, run_id: str) -> AnyReplayed:
     """The record of a run, replayed. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
     mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
-    return await replay_mixed(journal, run_id) if mixed else await replay(journal, run_id)
+    return await replay_plan_build(journal, run_id) if mixed else await replay(journal, run_id)
 
 
 async def state_of(journal: Journal, recorded: AnyReplayed) -> AnyState:
     """The run as callers see it; of a task, the records of its runs are read too."""
-    return recorded.state() if isinstance(recorded, Replayed) else await mixed_state(journal, recorded.run_id)
+    return recorded.state() if isinstance(recorded, Replayed) else await plan_build_state(journal, recorded.run_id)
 
 
 def inputs_by_phase(recorded: AnyReplayed) -> Mapping[Phase, RunInputs]:
     """What each agent of the run was given. A run of one agent is a build without a plan."""
-    return {Phase.BUILD: recorded.course.inputs} if isinstance(recorded, Replayed) else recorded.course.inputs.phases
+    return {Phase.BUILD: recorded.execution.inputs} if isinstance(recorded, Replayed) else recorded.execution.inputs.phases
 
 
 async def whole_of(journal: Journal, run_id: str) -> str:
@@ -52,4 +52,4 @@ def asking(state: AnyState) -> str:
 async def asking_in(journal: Journal, run_id: str) -> str:
     """The same for a run on record."""
     mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
-    return asking(await mixed_state(journal, run_id)) if mixed else run_id
+    return asking(await plan_build_state(journal, run_id)) if mixed else run_id

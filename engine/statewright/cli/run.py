@@ -10,7 +10,9 @@ from typing import Annotated
 from cyclopts import Parameter
 from rich.console import Console
 
-from statewright import assemble
+from statewright.agent import assemble
+from statewright.agent.loop import AgentLoop
+from statewright.agent.plan_build import MixedModeRunner
 from statewright.cli.exits import Exit
 from statewright.cli.options import (
     AGENT,
@@ -39,12 +41,10 @@ from statewright.cli.task import task_text
 from statewright.cli.terminal import TerminalApprover, somebody_is_there
 from statewright.cli.timeline import Timeline
 from statewright.cli.workers import Worker, sharing, worker, worker_again
-from statewright.config import RetryConfig
+from statewright.config.settings import RetryConfig
 from statewright.journal import SQLiteJournal
-from statewright.loop import AgentLoop
-from statewright.mixed import MixedModeRunner
-from statewright.observers import ChunkCallback
-from statewright.shutdown import GracefulShutdown
+from statewright.runtime.observers import ChunkCallback
+from statewright.runtime.shutdown import GracefulShutdown
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase

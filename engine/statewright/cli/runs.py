@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from statewright import assemble
+from statewright.agent import assemble
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, first_line, print_json, remarks
@@ -20,8 +20,8 @@ from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
 from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
-from statewright_states.ports import Journal
-from statewright_states.vocabulary import Status
+from statewright_states.words.ports import Journal
+from statewright_states.words.vocabulary import Status
 
 LAST = "last"
 MAX_NAMED = 5

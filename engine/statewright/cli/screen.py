@@ -21,10 +21,10 @@ from rich.text import Text
 
 from statewright.cli.output import STDERR, printable
 from statewright.cli.timeline import Timeline, counted, live_event, seconds
-from statewright.config import RetryConfig
-from statewright.observers import EventCallback, RunEvent
-from statewright_states.messages import StreamChunk
+from statewright.config.settings import RetryConfig
+from statewright.runtime.observers import EventCallback, RunEvent
 from statewright_states.run.events import ReplyReceived
+from statewright_states.words.messages import StreamChunk
 
 REFRESHES_PER_SECOND = 8
 MAX_TAIL_LINES = 8

@@ -18,14 +18,14 @@ from statewright.cli.output import answers, print_json, printable
 from statewright.cli.recorded import AnyState, asking, inputs_by_phase, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
-from statewright.config import RetryConfig
-from statewright.decisions import read_decision
+from statewright.config.settings import RetryConfig
 from statewright.journal.entry import decode, decode_delivery
-from statewright.mixed_state import MixedState
-from statewright.observers import RunEvent
+from statewright.runtime.decisions import read_decision
+from statewright.runtime.observers import RunEvent
+from statewright.views.plan_build_state import MixedState
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
 
 Shape = Mapping[str, Any]
 ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}

@@ -12,11 +12,11 @@ from threading import Thread
 from rich.console import Console
 from rich.text import Text
 
-from statewright.approvals import ApprovalDecision, ApprovalRequest
 from statewright.cli.output import printable
 from statewright.cli.screen import Screen
-from statewright.decisions import OBJECTIONS, progress
-from statewright_states.approval import Standing, Statement
+from statewright.runtime.decisions import OBJECTIONS, progress
+from statewright.views.approvals import ApprovalDecision, ApprovalRequest
+from statewright_states.words.approval import Standing, Statement
 
 try:
     import termios

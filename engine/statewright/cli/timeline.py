@@ -9,8 +9,8 @@ from typing import Any
 from rich.text import Text
 
 from statewright.cli.output import first_line, printable
-from statewright.config import RetryConfig
-from statewright.observers import RunEvent
+from statewright.config.settings import RetryConfig
+from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
 from statewright_states.plan_build import events as plan_build
 from statewright_states.plan_build.events import BuildEnded, PlanEnded
@@ -44,7 +44,7 @@ from statewright_states.tool.events import (
     ToolSkipped,
     ToolStopped,
 )
-from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
 SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "repeated", "cancelled", "outcome_unknown"))
 TONES: Mapping[str, str] = {

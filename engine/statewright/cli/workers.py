@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from statewright.agents import Agent
+from statewright.agent.agent_files import Agent
 from statewright.cli.options import ModelOptions
-from statewright.config import AgentConfig
-from statewright.inputs import RunInputs
+from statewright.config.settings import AgentConfig
+from statewright.core.inputs import RunInputs
 from statewright.tools import ToolRegistry
 from statewright.workspace import RepoIndex, workspace_prompt
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass, replace
 from statewright_states.plan_build.facts import Phase
-from statewright_states.ports import Provider
+from statewright_states.words.ports import Provider
 
 
 @dataclass(frozen=True, slots=True)

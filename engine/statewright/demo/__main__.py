@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, StatewrightError, replay
-from statewright.assemble import clock, connect, names
+from statewright.agent.assemble import clock, connect, names
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
@@ -18,7 +18,7 @@ from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
 from statewright.demo.screen import Screen
 from statewright.journal.verify import verify
-from statewright_states.ports import Provider
+from statewright_states.words.ports import Provider
 
 HOME = Path(".statewright")
 SCRIPT = Path(__file__).with_name("script.json")

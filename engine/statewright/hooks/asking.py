@@ -10,7 +10,7 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from statewright.hooks.declaration import OBSERVED, Block, Hook, HookCard, HookPoint
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass, replace
-from statewright_states.vocabulary import HookDecision, HookOutcome
+from statewright_states.words.vocabulary import HookDecision, HookOutcome
 
 
 class Subject(Protocol):

@@ -8,11 +8,11 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Any, cast
 
-from statewright.state import AgentState
+from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass, replace
-from statewright_states.messages import Message
-from statewright_states.vocabulary import Purpose
+from statewright_states.words.messages import Message
+from statewright_states.words.vocabulary import Purpose
 
 TIMEOUT_S = 10.0
 """How long a guard may take, unless it is declared otherwise."""

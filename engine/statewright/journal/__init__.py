@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statewright.journal.memory import MemoryJournal
-from statewright.journal.sqlite import Durability, SQLiteJournal
+from statewright.journal.stores.memory import MemoryJournal
+from statewright.journal.stores.sqlite import Durability, SQLiteJournal
 
 __all__ = ["Durability", "MemoryJournal", "SQLiteJournal"]

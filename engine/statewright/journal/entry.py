@@ -21,11 +21,11 @@ from pydantic import TypeAdapter, ValidationError
 from statewright.machine import Decision
 from statewright_states.call.table import CALL
 from statewright_states.errors import JournalDamaged
+from statewright_states.form.row import Command, Event
+from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.row import Command, Event
 from statewright_states.run.table import RUN
-from statewright_states.table import Ignored, Refused, Table, Taken
 from statewright_states.tool.table import TOOL
 
 FORMAT = 1

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from statewright.journal.entry import NO_HASH, chain
-from statewright_states.messages import Message, digest_of
-from statewright_states.ports import Batch, Journal, Lease, StoredEntry
+from statewright_states.words.messages import Message, digest_of
+from statewright_states.words.ports import Batch, Journal, Lease, StoredEntry
 
 
 class Payloads:

@@ -18,8 +18,8 @@ from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.shapes import EndShape, EntryShape, EventShape, HeaderShape, read_entry
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
-from statewright_states.messages import digest_of
-from statewright_states.ports import Journal, StoredEntry
+from statewright_states.words.messages import digest_of
+from statewright_states.words.ports import Journal, StoredEntry
 
 MAX_PROBLEMS = 20
 """How many problems are listed at most; the first one counts."""

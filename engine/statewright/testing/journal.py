@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from statewright_states.errors import Fenced, JournalBusy, JournalDamaged, JournalError, RunExists, RunNotFound
-from statewright_states.messages import digest_of
-from statewright_states.ports import Batch, Clock, Journal, Lease, PostedMessage, StoredEntry, Timer
+from statewright_states.words.messages import digest_of
+from statewright_states.words.ports import Batch, Clock, Journal, Lease, PostedMessage, StoredEntry, Timer
 
 LEASE_S = 30.0
 """How long the leases of the store under test must hold, in seconds."""

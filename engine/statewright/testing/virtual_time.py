@@ -33,7 +33,7 @@ from itertools import count
 from typing import Any, TypeVar, TypeVarTuple, Unpack
 
 from statewright.tools import threads as tool_threads
-from statewright_states.ports import Timer
+from statewright_states.words.ports import Timer
 
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")

@@ -27,9 +27,9 @@ from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 from statewright.tools.docstring import parse_docstring
 from statewright.tools.schema import Parameters, parameters_of
 from statewright.tools.suggestion import did_you_mean
-from statewright_states.effects import ToolEffect
 from statewright_states.errors import ToolDeclarationError
-from statewright_states.messages import ToolSchema
+from statewright_states.words.messages import ToolSchema
+from statewright_states.words.tool_effects import ToolEffect
 
 P = ParamSpec("P")
 R = TypeVar("R")

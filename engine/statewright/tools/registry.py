@@ -8,7 +8,7 @@ from typing import Any
 from statewright.tools.declaration import Tool, as_tool
 from statewright.tools.suggestion import closest, did_you_mean
 from statewright_states.errors import ConfigurationError, ToolDeclarationError
-from statewright_states.messages import ToolSchema
+from statewright_states.words.messages import ToolSchema
 
 
 class ToolRegistry:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from statewright.config import ENGLISH, PromptConfig
-from statewright.prompts import filled
+from statewright.config.prompts import filled
+from statewright.config.settings import ENGLISH, PromptConfig
 from statewright.tools.rendering import binary_marker, render
 
 HEAD_LINES = 40

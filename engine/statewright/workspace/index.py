@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import groupby
 from pathlib import Path
 
-from statewright.config import AgentConfig
+from statewright.config.settings import AgentConfig
 from statewright.workspace.folder import Workspace
 from statewright.workspace.gitignore import check_available
 from statewright.workspace.paths import Parts, shown

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
-from statewright_states.row import Command
-from statewright_states.vocabulary import Purpose
+from statewright_states.words.vocabulary import Purpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import ClassVar
 
 from statewright_states.errors import Fault
+from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
-from statewright_states.row import Event
-from statewright_states.vocabulary import HookDecision, Purpose
+from statewright_states.words.vocabulary import HookDecision, Purpose
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from statewright_states.frozen import dataclass
-from statewright_states.vocabulary import Purpose
+from statewright_states.words.vocabulary import Purpose
 
 
 class CallState(StrEnum):

@@ -24,11 +24,11 @@ from statewright_states.call.events import (
 )
 from statewright_states.call.facts import CallFacts, CallState
 from statewright_states.errors import Fault
+from statewright_states.form.question import one_of, yes_no
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.table import Table
 from statewright_states.frozen import replace
-from statewright_states.question import one_of, yes_no
-from statewright_states.row import SAME, Command, Event, Ignore, Row
-from statewright_states.table import Table
-from statewright_states.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
 
 # -- questions -------------------------------------------------------------------------------------------------------
 

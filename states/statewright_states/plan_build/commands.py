@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
-from statewright_states.row import Command
-from statewright_states.vocabulary import StopReason
+from statewright_states.words.vocabulary import StopReason
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import ChildEnd, PlanBuildSettings
-from statewright_states.row import Event
 
 
 @dataclass(frozen=True, slots=True)

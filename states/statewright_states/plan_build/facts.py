@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from statewright_states.frozen import dataclass
-from statewright_states.vocabulary import Status, StopReason
+from statewright_states.words.vocabulary import Status, StopReason
 
 
 class PlanBuildState(StrEnum):

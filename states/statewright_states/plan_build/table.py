@@ -13,14 +13,14 @@ calls for, so that none is begun twice; a stop that had not been carried out by 
 
 from __future__ import annotations
 
+from statewright_states.form.question import one_of, yes_no
+from statewright_states.form.row import SAME, Command, Effect, Event, Ignore, Row
+from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
-from statewright_states.question import one_of, yes_no
-from statewright_states.row import SAME, Command, Effect, Event, Ignore, Row
-from statewright_states.table import Table
-from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
 
 ENDED_BY_SOMEBODY = (StopReason.INTERRUPTED, StopReason.CANCELLED, StopReason.APPROVAL_DENIED)
 """Why a run ends that somebody did not want to go on: what it said by then is not built on."""

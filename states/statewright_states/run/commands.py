@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
-from statewright_states.row import Command
 from statewright_states.run.facts import Budget
-from statewright_states.vocabulary import Purpose, StopReason, ToolRequest
+from statewright_states.words.vocabulary import Purpose, StopReason, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)

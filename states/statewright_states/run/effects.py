@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from statewright_states.form.row import Command, Effect, Event
 from statewright_states.frozen import replace
-from statewright_states.row import Command, Effect, Event
 from statewright_states.run.commands import (
     AnswerRepeated,
     AskAgain,
@@ -49,7 +49,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
 from statewright_states.run.questions import reply_kind, spent_budget, verdict
-from statewright_states.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
-from statewright_states.row import Event
 from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
-from statewright_states.vocabulary import HookDecision, ToolRequest
+from statewright_states.words.vocabulary import HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)

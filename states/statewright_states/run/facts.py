@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import field
 from enum import StrEnum
 
-from statewright_states.approval import ApprovalRule
 from statewright_states.frozen import dataclass
-from statewright_states.vocabulary import Status, StopReason, ToolRequest
+from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.vocabulary import Status, StopReason, ToolRequest
 
 
 class RunState(StrEnum):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from statewright_states.approval import Standing, Statement
-from statewright_states.question import one_of, yes_no
-from statewright_states.row import Event
+from statewright_states.form.question import one_of, yes_no
+from statewright_states.form.row import Event
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
@@ -33,6 +32,7 @@ from statewright_states.run.facts import (
     RunFacts,
     Verdict,
 )
+from statewright_states.words.approval import Standing, Statement
 
 
 class Left(StrEnum):

@@ -16,7 +16,8 @@ run deadline end at once. ``SAME`` keeps the state. An answer that no row of a c
 
 from __future__ import annotations
 
-from statewright_states.row import SAME, Ignore, Row
+from statewright_states.form.row import SAME, Ignore, Row
+from statewright_states.form.table import Table
 from statewright_states.run.effects import (
     answer_repeated,
     ask_about_tools,
@@ -104,8 +105,7 @@ from statewright_states.run.questions import (
     tools_affordable,
     verdict,
 )
-from statewright_states.table import Table
-from statewright_states.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
 
 S = RunState
 R = StopReason

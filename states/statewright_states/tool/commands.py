@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
-from statewright_states.row import Command
 
 
 @dataclass(frozen=True, slots=True)

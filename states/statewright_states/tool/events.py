@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from statewright_states.approval import ApprovalRule
+from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
-from statewright_states.row import Event
 from statewright_states.tool.facts import Assessment
-from statewright_states.vocabulary import HookDecision, ToolRequest
+from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.vocabulary import HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from statewright_states.approval import UNSIGNED, SignOff
-from statewright_states.effects import ToolEffect
 from statewright_states.frozen import dataclass
+from statewright_states.words.approval import UNSIGNED, SignOff
+from statewright_states.words.tool_effects import ToolEffect
 
 
 class ToolState(StrEnum):

@@ -12,12 +12,10 @@ other becomes ``outcome_unknown``: never silently twice, never silently lost.
 
 from __future__ import annotations
 
-from statewright_states.approval import SignOff, Standing, Statement, statement_of
-from statewright_states.effects import ToolEffect
+from statewright_states.form.question import one_of, yes_no
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.table import Table
 from statewright_states.frozen import replace
-from statewright_states.question import one_of, yes_no
-from statewright_states.row import SAME, Command, Event, Ignore, Row
-from statewright_states.table import Table
 from statewright_states.tool.commands import (
     AbandonTool,
     AskPerson,
@@ -44,6 +42,8 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
+from statewright_states.words.approval import SignOff, Standing, Statement, statement_of
+from statewright_states.words.tool_effects import ToolEffect
 
 # -- questions -------------------------------------------------------------------------------------------------------
 

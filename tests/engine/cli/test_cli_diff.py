@@ -15,10 +15,10 @@ from command_line import Place, on_a_terminal
 CHANGED = """
 from dataclasses import replace
 
-from statewright_states.row import Event
+from statewright_states.form.row import Event
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.table import Table
+from statewright_states.form.table import Table
 
 FINAL = [state for state in RUN.states if state in RUN.final]
 ROWS = [replace(row, to=RunState.PARTIAL) if row.id == "RUN-08" else row for row in RUN.rows]

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from command_line import TOOLS, Done, Messages, Place, asks_for, call, model_server
+from statewright.agent.profiles import PROFILES
 from statewright.cli.options import AgentOptions, ModelOptions
-from statewright.profiles import PROFILES
 from statewright_states.errors import ConfigurationError
 
 

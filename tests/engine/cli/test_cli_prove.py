@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from statewright import Proof
-from statewright.evidence.properties import Always, Kind
-from statewright_states.question import yes_no
-from statewright_states.row import SAME, Event, Row
-from statewright_states.table import Table
+from statewright_evidence.proofs.properties import Always, Kind
+from statewright_states.form.question import yes_no
+from statewright_states.form.row import SAME, Event, Row
+from statewright_states.form.table import Table
 
 print("an import may print")
 

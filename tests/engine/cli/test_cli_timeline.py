@@ -5,15 +5,14 @@ from __future__ import annotations
 import pytest
 
 from statewright.cli.timeline import Timeline, seconds
-from statewright.config import RetryConfig
-from statewright.observers import RunEvent
+from statewright.config.settings import RetryConfig
+from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, BackoffElapsed, CallRequested, ReplyBegan, StepDeadline
-from statewright_states.effects import ToolEffect
 from statewright_states.errors import Fault
+from statewright_states.form.row import Event
 from statewright_states.plan_build import events as plan_build
 from statewright_states.plan_build.events import PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending
-from statewright_states.row import Event
 from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
@@ -41,7 +40,8 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Assessment
-from statewright_states.vocabulary import CancelRequested, Purpose, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.words.tool_effects import ToolEffect
+from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 COUNTS = dict.fromkeys(("model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd"), 0)
 PLANNED = ChildEnd("t.plan", Ending.PARTIAL, StopReason.MAX_STEPS, "", "", True, None, steps=3, **COUNTS)

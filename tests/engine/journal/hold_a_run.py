@@ -14,7 +14,7 @@ import sys
 from statewright.journal import SQLiteJournal
 from statewright.testing.journal import chained
 from statewright_states.errors import RunExists
-from statewright_states.ports import Batch
+from statewright_states.words.ports import Batch
 
 
 async def main(path: str, run_id: str) -> None:

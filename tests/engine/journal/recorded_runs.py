@@ -11,16 +11,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from statewright.config import AgentConfig
+from statewright.agent.loop import AgentLoop
+from statewright.config.settings import AgentConfig
 from statewright.journal import MemoryJournal, SQLiteJournal
 from statewright.journal.entry import NO_HASH, chain, decode, encode, references
 from statewright.journal.verify import Verification, verify
-from statewright.loop import AgentLoop
-from statewright.state import AgentState
 from statewright.tools import tool
+from statewright.views.state import AgentState
 from statewright_providers.scripted import Item, ScriptedProvider
-from statewright_states.messages import LLMResponse, ToolCall
-from statewright_states.ports import Batch, Journal, StoredEntry
+from statewright_states.words.messages import LLMResponse, ToolCall
+from statewright_states.words.ports import Batch, Journal, StoredEntry
 
 RUN_ID = "run-1"
 PLAIN = AgentConfig()

@@ -16,7 +16,7 @@ from hypothesis.stateful import run_state_machine_as_test
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.testing.journal import LEASE_S, OpenJournal, chained, journal_conformance
 from statewright_states.errors import Fenced, JournalBusy
-from statewright_states.ports import Batch, Clock, Journal, Lease, StoredEntry
+from statewright_states.words.ports import Batch, Clock, Journal, Lease, StoredEntry
 
 FOLDER = tempfile.TemporaryDirectory()
 NUMBERS = count()

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from statewright.journal import Durability, SQLiteJournal
-from statewright.journal.schema import open_for_writing
-from statewright.journal.sqlite import SYNCHRONOUS
+from statewright.journal.stores.schema import open_for_writing
+from statewright.journal.stores.sqlite import SYNCHRONOUS
 from statewright.testing.journal import chained
 from statewright_states.errors import Fenced, JournalDamaged, RunExists
-from statewright_states.ports import Batch, Lease
+from statewright_states.words.ports import Batch, Lease
 
 HEADER = chained(0, "0" * 64, [b"header"])[0]
 

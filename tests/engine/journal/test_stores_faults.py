@@ -19,7 +19,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from statewright.journal import Durability, SQLiteJournal
-from statewright.journal.faults import journal_error
+from statewright.journal.stores.faults import journal_error
 from statewright.testing.journal import chained
 from statewright_states.errors import (
     ConfigurationError,
@@ -29,8 +29,8 @@ from statewright_states.errors import (
     NotAJournal,
     RunNotFound,
 )
-from statewright_states.messages import digest_of
-from statewright_states.ports import Batch
+from statewright_states.words.messages import digest_of
+from statewright_states.words.ports import Batch
 
 HEADER = chained(0, "0" * 64, [b"header"])[0]
 NOBODY = 65534

@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from statewright.journal import Durability, SQLiteJournal
-from statewright.journal.owner import is_dead, this_process
+from statewright.journal.stores.owner import is_dead, this_process
 from statewright.testing.journal import SettableClock, chained
 from statewright_states.errors import Fenced, JournalBusy, JournalUnavailable
-from statewright_states.ports import Batch, StoredEntry
+from statewright_states.words.ports import Batch, StoredEntry
 
 HEADER = chained(0, "0" * 64, [b"header"])[0]
 
@@ -203,7 +203,7 @@ def test_a_process_that_exits_without_closing_its_journal_ends(tmp_path: Path) -
     program = (
         "import asyncio, sys\n"
         "from statewright.journal import SQLiteJournal\n"
-        "from statewright_states.ports import StoredEntry\n"
+        "from statewright_states.words.ports import StoredEntry\n"
         "asyncio.run(SQLiteJournal(sys.argv[1]).create('run-1', StoredEntry(0, b'header', '0' * 64), {}))\n"
     )
     subprocess.run([sys.executable, "-c", program, str(tmp_path / "runs.db")], check=True, timeout=30)

@@ -22,16 +22,16 @@ from recorded_runs import (
     payloads_of,
     record,
 )
-from statewright.config import AgentConfig, EvaluationConfig, RetryConfig
+from statewright.config.settings import AgentConfig, EvaluationConfig, RetryConfig
 from statewright.journal import MemoryJournal
 from statewright.journal.entry import End, Header, references
 from statewright.journal.shapes import EndShape, HeaderShape
 from statewright.journal.verify import MAX_PROBLEMS, Verification, verify
 from statewright_providers.scripted import Item
 from statewright_states.errors import ContextOverflow, JournalDamaged, RequestRejected, RunNotFound, ServerFailed
-from statewright_states.messages import LLMResponse, ToolCall
-from statewright_states.ports import Journal, StoredEntry
 from statewright_states.run.facts import EvaluationMode
+from statewright_states.words.messages import LLMResponse, ToolCall
+from statewright_states.words.ports import Journal, StoredEntry
 
 VERDICT = LLMResponse('{"completed": true, "confidence": 1.0, "issues": [], "suggestion": ""}')
 HASTY = AgentConfig(max_steps=4, retry=RetryConfig(max_attempts=2, waits_s=(0,)))

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recorded_runs import RUN_ID, Stored, meddling, record_file, verify_file
-from statewright.config import AgentConfig
+from statewright.config.settings import AgentConfig
 from statewright_states.errors import JournalUnavailable, NotAJournal, RunNotFound
 
 NO_STEPS = AgentConfig(max_steps=0)

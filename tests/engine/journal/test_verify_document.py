@@ -17,13 +17,13 @@ from hypothesis import strategies as st
 from recorded_runs import journal_of, record_file
 from statewright.journal.entry import DIGEST_FIELDS, FORMAT, TABLES
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
-from statewright.journal.schema import APPLICATION_ID, SCHEMA_VERSION
 from statewright.journal.shapes import CommandShape, EndShape, EventShape, HeaderShape, IgnoredShape, RefusedShape, TakenShape
-from statewright.journal.sqlite import SYNCHRONOUS
+from statewright.journal.stores.schema import APPLICATION_ID, SCHEMA_VERSION
+from statewright.journal.stores.sqlite import SYNCHRONOUS
 from statewright.journal.verify import MAX_PROBLEMS, Verification, verify
-from statewright_states.messages import digest_of
-from statewright_states.ports import StoredEntry
-from statewright_states.row import Command
+from statewright_states.form.row import Command
+from statewright_states.words.messages import digest_of
+from statewright_states.words.ports import StoredEntry
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "journal-format.md").read_text(encoding="utf-8")
 EXAMPLE_RUN = "hello-1"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from recorded_runs import RUN_ID, Entries, Forgery, forged, journal_of, payloads_of, record, verify_forged
 from statewright.journal import MemoryJournal
 from statewright.journal.verify import Verification, verify
-from statewright_states.messages import digest_of
 from statewright_states.run.table import RUN
+from statewright_states.words.messages import digest_of
 
 
 def put(seq: int, /, **fields: object) -> Forgery:

@@ -24,11 +24,11 @@ from typing import Any
 from hypothesis import currently_in_test_context
 
 from statewright import SQLiteJournal, verify
-from statewright.evidence.observations import Observed, Sighting, Source, observed
 from statewright.journal.entry import decode
+from statewright_evidence.coverage.observations import Observed, Sighting, Source, observed
 from statewright_states.errors import JournalError
-from statewright_states.row import Event
-from statewright_states.table import Ignored, Refused, Taken
+from statewright_states.form.row import Event
+from statewright_states.form.table import Ignored, Refused, Taken
 
 NAME = "journals-{}.jsonl"
 

@@ -21,7 +21,7 @@ from statewright import AgentConfig, LLMResponse, ToolCall
 from statewright.hooks import Hook
 from statewright_providers.scripted import Delay, Item
 from statewright_states import errors
-from statewright_states.messages import Usage
+from statewright_states.words.messages import Usage
 
 QUARTERS = st.integers(0, 16).map(lambda number: number / 4)
 ODD_MOMENTS = st.integers(0, 60).map(lambda number: number / 4 + 0.1237)

@@ -20,7 +20,7 @@ from statewright import (
     OnLimit,
     RetryConfig,
 )
-from statewright.config import PromptConfig
+from statewright.config.settings import PromptConfig
 
 T = TypeVar("T")
 Configuration = TypeVar("Configuration", bound=BaseModel)

@@ -11,8 +11,8 @@ from journal_collection import collect
 from statewright import AgentConfig, AgentState, Status, replay
 from statewright.journal.entry import MACHINES, TABLES, decode
 from statewright.journal.verify import verify
-from statewright_states.ports import Journal
 from statewright_states.tool.table import TOOL
+from statewright_states.words.ports import Journal
 
 Shape = Mapping[str, Any]
 Talk = tuple[str, str, str, str]

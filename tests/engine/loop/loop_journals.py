@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from statewright_states.errors import JournalUnavailable
-from statewright_states.ports import Batch, Journal, Lease, PostedMessage, StoredEntry
+from statewright_states.words.ports import Batch, Journal, Lease, PostedMessage, StoredEntry
 
 
 class PassingJournal:

@@ -21,12 +21,12 @@ from loop_people import FAULTY_APPROVERS, NAMED_BUILDERS, NAMED_POLICIES, NAMED_
 from loop_scenarios import RUN_ID, cancel
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, AgentState, EvaluationMode, LLMResponse, MemoryJournal
-from statewright.config import ENGLISH
+from statewright.config.settings import ENGLISH
 from statewright.testing.virtual_time import VirtualClock
 from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.errors import CallerError, JournalUnavailable
-from statewright_states.messages import ToolCall, encode_json
-from statewright_states.ports import Journal, ModelRequest, ReplyObserver
+from statewright_states.words.messages import ToolCall, encode_json
+from statewright_states.words.ports import Journal, ModelRequest, ReplyObserver
 
 LAST_MOMENT_S = 2000.0771
 """When a run is cancelled that nothing else would end."""

@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from statewright_states.messages import LLMResponse, ToolCall
+from statewright_states.words.messages import LLMResponse, ToolCall
 
 WORD = re.compile(r"\s*\S+\s*|\s+")
 MODEL = "stub"

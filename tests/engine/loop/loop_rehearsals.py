@@ -10,9 +10,9 @@ from typing import Any
 
 from loop_scenarios import Person, asks, call, judges, says
 from statewright import AgentConfig, ContextConfig, EvaluationConfig, EvaluationMode, LLMResponse, OnLimit
-from statewright.config import ENGLISH
-from statewright_states.messages import Message
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright.config.settings import ENGLISH
+from statewright_states.words.messages import Message
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 Answer = Callable[[list[Message]], LLMResponse]
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from loop_invariants import Rows, check_run, rows_of, well_formed, worst_case_requests
 from statewright import AgentConfig, AgentLoop, AgentState, ApprovalDecision, ApprovalRequest, MemoryJournal
-from statewright.decisions import posted_decision
-from statewright.replaying import replay
+from statewright.core.replay import replay
+from statewright.runtime.decisions import posted_decision
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.errors import RunNotFound
-from statewright_states.messages import LLMResponse, ToolCall, Usage, encode_json
-from statewright_states.ports import Journal
+from statewright_states.words.messages import LLMResponse, ToolCall, Usage, encode_json
+from statewright_states.words.ports import Journal
 
 RUN_ID = "run-under-test"
 

@@ -16,8 +16,8 @@ from statewright import AgentConfig, AgentLoop, AgentState, CallerError, MemoryJ
 from statewright.journal.entry import encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
-from statewright_states.effects import ConfirmMode
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
+from statewright_states.words.tool_effects import ConfirmMode
 
 PAY = asks(call("pay", what="the rent"))
 PAY_TWICE = asks(call("pay", what="the rent"), call("pay", what="the gas"))

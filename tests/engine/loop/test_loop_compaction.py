@@ -14,15 +14,15 @@ from loop_invariants import shapes_of
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says, stop
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, Message, RetryConfig
-from statewright.config import ENGLISH
-from statewright.context import MAX_SUMMARY_CHARS, ContextManager
-from statewright.conversation import Conversation, rolling_digest
-from statewright.estimates import RuleOfThumb
+from statewright.config.settings import ENGLISH
+from statewright.context.builder import MAX_SUMMARY_CHARS, ContextManager
+from statewright.context.conversation import Conversation, rolling_digest
+from statewright.context.estimates import RuleOfThumb
 from statewright.testing.virtual_time import run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
 from statewright_states.errors import ContextOverflow, ServerFailed
-from statewright_states.messages import ToolCall, Usage
-from statewright_states.ports import Journal, ModelRequest, ReplyObserver
+from statewright_states.words.messages import ToolCall, Usage
+from statewright_states.words.ports import Journal, ModelRequest, ReplyObserver
 
 OVERFLOW = ContextOverflow("the messages are too long")
 TURNS = [{"role": role, "content": f"{role} {number} " * 30} for number in range(4) for role in ("user", "assistant")]

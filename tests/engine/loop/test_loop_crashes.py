@@ -22,7 +22,7 @@ from loop_tools import Bench
 from statewright import AgentLoop, AgentState, MemoryJournal, SQLiteJournal, fork
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_states.errors import JournalUnavailable
-from statewright_states.ports import Journal
+from statewright_states.words.ports import Journal
 
 When = Literal["before", "after"]
 LEASE_S = 31.0

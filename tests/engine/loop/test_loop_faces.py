@@ -17,7 +17,7 @@ from statewright import AgentConfig, AgentLoop, AgentState, LLMResponse, MemoryJ
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
 from statewright_states.errors import JournalUnavailable, RunExists, RunNotFound, ServerFailed
-from statewright_states.ports import Lease, ModelRequest, StoredEntry
+from statewright_states.words.ports import Lease, ModelRequest, StoredEntry
 
 # -- run_sync --------------------------------------------------------------------------------------------------------
 

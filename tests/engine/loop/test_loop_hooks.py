@@ -46,8 +46,8 @@ from statewright.hooks import (
 from statewright.journal.entry import references
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
-from statewright_states.messages import Message
-from statewright_states.ports import Journal
+from statewright_states.words.messages import Message
+from statewright_states.words.ports import Journal
 
 LOOK = asks(call("look", at="here"))
 SUMMING = AgentConfig(context=ContextConfig(summarize_after_steps=1, keep_recent_steps=1))
@@ -380,7 +380,7 @@ def test_a_replay_calls_no_hook_and_gives_the_same_entries() -> None:
     again = asyncio.run(replay(outcome.journal, RUN_ID))
     assert len(calls) == before
     assert again.state().steps == outcome.state.steps
-    assert [card.name for card in again.course.inputs.hooks] == ["append", "elsewhere"]
+    assert [card.name for card in again.execution.inputs.hooks] == ["append", "elsewhere"]
 
 
 def test_a_run_does_not_go_on_without_a_guard_that_it_began_with() -> None:

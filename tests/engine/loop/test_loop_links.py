@@ -10,22 +10,22 @@ import pytest
 from loop_invariants import Talk, shapes_of, talk_in
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
-from mixed_scenarios import TASK, play
+from plan_build_scenarios import TASK, play
 from statewright import MemoryJournal, MixedModeRunner
+from statewright.agent.loop import AgentLoop
+from statewright.core.links import LINKS, MACHINES, Link, Party
 from statewright.journal.entry import TABLES
-from statewright.links import LINKS, MACHINES, Link, Party
-from statewright.loop import AgentLoop
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
 from statewright_states.call import commands as of_call
+from statewright_states.form.row import Command
 from statewright_states.plan_build import commands as of_plan_build
-from statewright_states.ports import Journal
-from statewright_states.row import Command
 from statewright_states.run import commands as of_run
 from statewright_states.tool import commands as of_tool
+from statewright_states.words.ports import Journal
 from test_loop_rows import SCENARIOS, Office, Play, Rows
-from test_mixed_rows import SCENARIOS as TASKS
-from test_mixed_rows import BrokenStore
+from test_plan_build_rows import SCENARIOS as TASKS
+from test_plan_build_rows import BrokenStore
 
 COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_plan_build}
 

@@ -11,11 +11,11 @@ from transitions import Machine
 from loop_scenarios import Person, asks, call
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, MemoryJournal
-from statewright.course import Course
-from statewright.inputs import RunInputs
+from statewright.core.execution import RunExecution
+from statewright.core.inputs import RunInputs
 from statewright.journal.entry import TABLES, Delivery
 from statewright.journal.recorder import Payloads
-from statewright.machine import Subject
+from statewright.machine import Instance
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.run.events import RunAdmitted
@@ -27,31 +27,31 @@ def machines() -> int:
     return sum(isinstance(one, Machine) and one.name.removesuffix(": ") in TABLES for one in gc.get_objects())
 
 
-def begun(number: int, config: AgentConfig) -> Course:
-    course = Course(RunInputs(f"run-{number}", "scripted:list", config, "task", (), {}), Payloads())
-    course.apply(1, Delivery("run", "run", RunAdmitted(config.run_settings(), "sha256:task")))
-    return course
+def begun(number: int, config: AgentConfig) -> RunExecution:
+    execution = RunExecution(RunInputs(f"run-{number}", "scripted:list", config, "task", (), {}), Payloads())
+    execution.apply(1, Delivery("run", "run", RunAdmitted(config.run_settings(), "sha256:task")))
+    return execution
 
 
 def test_ten_thousand_runs_in_memory_share_one_machine_per_table() -> None:
     config = AgentConfig()
     begun(0, config)
     before = machines()
-    courses = [begun(number, config) for number in range(RUNS - SAMPLE)]
+    executions = [begun(number, config) for number in range(RUNS - SAMPLE)]
     tracemalloc.start()
-    courses += [begun(number, config) for number in range(SAMPLE)]
+    executions += [begun(number, config) for number in range(SAMPLE)]
     held, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert machines() == before <= len(TABLES)
-    assert all(course.run.state == "queued" for course in courses)
+    assert all(execution.run.state == "queued" for execution in executions)
     assert held / SAMPLE < 8_000, f"{held / SAMPLE:.0f} bytes per run"
 
 
 def test_instances_are_slotted_and_carry_no_methods_of_a_machine() -> None:
-    subject = begun(0, AgentConfig()).run
-    assert isinstance(subject, Subject)
-    assert not hasattr(subject, "__dict__")
-    assert not hasattr(subject, "trigger")
+    instance = begun(0, AgentConfig()).run
+    assert isinstance(instance, Instance)
+    assert not hasattr(instance, "__dict__")
+    assert not hasattr(instance, "trigger")
 
 
 def test_live_runs_share_the_machines_too() -> None:

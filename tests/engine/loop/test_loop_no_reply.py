@@ -21,11 +21,11 @@ from statewright import (
     StreamChunk,
     Usage,
 )
-from statewright.perform.held_text import HeldText
+from statewright.runtime.effects.marker_filter import MarkerFilter
 from statewright.testing.virtual_time import run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states.errors import ServerFailed
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 
 def is_silent(outcome: Outcome) -> bool:
@@ -174,7 +174,7 @@ def test_a_failed_attempt_that_was_held_back_has_shown_nothing() -> None:
 @given(st.lists(st.sampled_from(["NO", "_", "REPLY", "NO_REPLY", " ", "\n", "x", "", "N", "O"]), max_size=6))
 def test_what_is_held_back_and_what_is_shown_are_the_whole_text_in_order(pieces: list[str]) -> None:
     seen: list[str] = []
-    held = HeldText("NO_REPLY", lambda chunk: seen.append(chunk.data))
+    held = MarkerFilter("NO_REPLY", lambda chunk: seen.append(chunk.data))
     for piece in pieces:
         held.chunk(StreamChunk("content", piece))
         if seen:

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from loop_cases import Case
 from loop_configurations import DRAWN
 from loop_fuzz_kinds import KINDS_OF_LIVES, check
-from statewright.config import PromptConfig
+from statewright.config.settings import PromptConfig
 
 
 @settings(max_examples=60)

@@ -17,8 +17,8 @@ from statewright import AgentConfig, AgentLoop, AgentState, RetryConfig, StreamC
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_states import errors
 from statewright_states.errors import Fault, ProviderError
-from statewright_states.messages import LLMResponse
-from statewright_states.ports import ModelRequest, ReplyObserver
+from statewright_states.words.messages import LLMResponse
+from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 KINDS = [
     kind

@@ -36,7 +36,7 @@ from statewright.journal.entry import encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states import errors
-from statewright_states.ports import Journal, ModelRequest, ReplyObserver
+from statewright_states.words.ports import Journal, ModelRequest, ReplyObserver
 
 Play = Callable[[], Awaitable[Rows]]
 SCENARIOS: dict[str, tuple[tuple[str, ...], Play]] = {}

@@ -31,10 +31,10 @@ from statewright import (
     fork,
     replay,
 )
-from statewright.decisions import posted_decision
+from statewright.runtime.decisions import posted_decision
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Item, ScriptedProvider
-from statewright_states.ports import PostedMessage
+from statewright_states.words.ports import PostedMessage
 
 PAY = asks(call("pay", what="the rent"))
 PAYING = (PAY, says("paid"))

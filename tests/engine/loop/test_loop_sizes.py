@@ -28,11 +28,11 @@ from statewright import (
     fork,
     replay,
 )
-from statewright.estimates import MAX_TOKENS, Estimates, RuleOfThumb
+from statewright.context.estimates import MAX_TOKENS, Estimates, RuleOfThumb
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.errors import AuthenticationFailed, JournalUnavailable
-from statewright_states.messages import Usage
+from statewright_states.words.messages import Usage
 
 
 class PerMessage:
@@ -169,7 +169,7 @@ def test_a_replay_needs_no_estimator() -> None:
     replayed = run_virtual(replay(outcome.journal, RUN_ID))
     assert replayed.state() == outcome.state
     assert len(estimator.asked) == asked
-    conversation = replayed.course.conversation
+    conversation = replayed.execution.conversation
     assert conversation.estimate_tokens() > 4500 // 2, "what is known is known, whoever estimates on"
 
 

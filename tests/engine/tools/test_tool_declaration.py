@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from statewright.tools import Tool, ToolRegistry, as_tool, tool
-from statewright_states.effects import ToolEffect
 from statewright_states.errors import ToolDeclarationError
+from statewright_states.words.tool_effects import ToolEffect
 
 
 def define(source: str) -> Any:

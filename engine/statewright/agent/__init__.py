@@ -1,0 +1,1 @@
+"""An agent as its user makes it: the loop, plan then build, agent files and profiles."""

@@ -1,0 +1,297 @@
+"""AgentLoop: the face of the engine. Give it a model, tools and a configuration; ask it to run a task."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from copy import copy
+from typing import Any
+
+from statewright.agent import assemble
+from statewright.agent.sync import run_to_its_end
+from statewright.config.prices import require_prices
+from statewright.config.settings import AgentConfig
+from statewright.core.inputs import RunInputs, cards_of
+from statewright.core.replay import replay
+from statewright.hooks import Hook, Hooks
+from statewright.journal import MemoryJournal
+from statewright.runtime.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
+from statewright.runtime.driver import Driver, Watch
+from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
+from statewright.runtime.lanes import Lanes
+from statewright.runtime.observers import ChunkCallback, EntryCallback, EventCallback, Observers, RunEvent
+from statewright.runtime.shutdown import GracefulShutdown
+from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright.views.approvals import ApprovalDecision, Approver
+from statewright.views.state import AgentState
+from statewright_states.errors import ConfigurationError, RunExists, StatewrightError
+from statewright_states.frozen import replace
+from statewright_states.words.approval import SignOff, statement_of
+from statewright_states.words.messages import Message, StreamChunk
+from statewright_states.words.ports import Clock, Journal, Provider, TokenEstimator
+from statewright_states.words.tool_effects import ToolEffect
+
+ErrorCallback = Callable[[Exception, str], None]
+History = Sequence[Mapping[str, Any] | Message]
+NO_TOOLS: tuple[Tool, ...] = ()
+
+
+class AgentLoop:
+    """An agent: a model, its tools, its configuration, and the journal that its runs are recorded in.
+
+    One loop may run any number of tasks at the same time. Without a journal, runs are recorded in memory.
+    ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits;
+    ``token_estimator`` says how long messages are where the provider has not counted them (about 4 characters a token).
+    """
+
+    def __init__(
+        self,
+        provider: Provider,
+        tools: ToolRegistry | Iterable[Tool | Callable[..., Any]] = NO_TOOLS,
+        config: AgentConfig | None = None,
+        *,
+        journal: Journal | None = None,
+        shutdown: GracefulShutdown | None = None,
+        hooks: Iterable[Hook] = (),
+        clock: Clock | None = None,
+        approver: Approver | None = None,
+        token_estimator: TokenEstimator | None = None,
+        on_build_context: BuildContext | None = None,
+        on_tool_check: ToolCheck | None = None,
+        on_error: ErrorCallback | None = None,
+        on_event: EventCallback | None = None,
+    ) -> None:
+        """Raises ConfigurationError: an allowed tool that does not exist, a bound on cost without a model's price."""
+        self.provider = provider
+        self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
+        self.config = config or AgentConfig()
+        self.tools.schemas(self.config.allowed_tools)
+        self.journal: Journal = journal or MemoryJournal()
+        self.clock = clock or assemble.clock()
+        self.shutdown = shutdown
+        self.on_event = on_event
+        self._names = assemble.names(self.clock)
+        self._on_error = on_error
+        listening = Hooks(hooks)
+        equipment = Equipment(
+            providers=assemble.with_fallbacks(provider, self.config),
+            registry=self.tools,
+            execution=ExecutionEngine(),
+            clock=self.clock,
+            chance=assemble.chance(),
+            lanes=Lanes(),
+            observers=Observers(on_event, hooks=listening),
+            hooks=listening,
+            approver=approver,
+            on_build_context=on_build_context,
+            on_tool_check=on_tool_check,
+        )
+        require_prices(self.config, (each.model for each in equipment.providers))
+        self._driver = Driver(equipment, self.journal, shutdown=shutdown, token_estimator=token_estimator)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        stream: bool = False,
+        on_stream_chunk: ChunkCallback | None = None,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
+    ) -> AgentState:
+        """Run a task to its end, or until only a person can carry it on (``state.waiting``).
+
+        ``history`` holds earlier messages in the chat shape; ``requested_by`` says who asks for the run. Raises
+        CallerError for bad input and JournalError when the run cannot be recorded; a model or a tool that fails is an
+        outcome, not an exception.
+        """
+        inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session, requested_by=requested_by)
+        return await self._reported(self._driver.start(inputs, Watch(on_stream_chunk)), "run")
+
+    async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
+        """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
+
+        What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
+        again, any other becomes a question to a person. Raises RunNotFound, JournalBusy, JournalDamaged.
+        """
+        return await self._reported(self._driver.take_up(run_id, Watch(on_stream_chunk)), "resume")
+
+    async def stream(
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
+    ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
+        """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
+
+        Closing the iterator early cancels the run's task; the run can be resumed.
+        """
+        queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
+        inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session, requested_by=requested_by)
+        task = asyncio.create_task(self._driver.start(inputs, Watch(queue.put_nowait, queue.put_nowait)))
+        task.add_done_callback(lambda _: queue.put_nowait(None))
+        try:
+            while (happened := await queue.get()) is not None:
+                yield happened
+            yield await task
+        finally:
+            task.cancel()
+            with suppress(asyncio.CancelledError, StatewrightError):
+                await task
+
+    def run_sync(
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        stream: bool = False,
+        on_stream_chunk: ChunkCallback | None = None,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
+    ) -> AgentState:
+        """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
+
+        Connections and the journal are closed at the end, because they belong to the event loop that ends with the
+        call; a further call opens them again.
+        """
+
+        async def once() -> AgentState:
+            async with self:
+                return await work
+
+        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
+        return run_to_its_end(once())
+
+    async def decide(
+        self,
+        run_id: str,
+        call_id: str,
+        approve: bool,
+        *,
+        actor: str,
+        meaning: str | None = None,
+        comment: str = "",
+        ends_run: bool = False,
+        digest: str | None = None,
+    ) -> SignOff:
+        """Decide about a tool call that waits for a person, from any process; gives who has signed so far.
+
+        ``call_id`` is the model's id of the call, or its name in the journal (``tool-3.1``). The decision is bound to
+        exactly what the call is now; ``digest`` (the beginning of it) says which call was looked at. A run that is live
+        takes the decision at once here and within a second elsewhere, any other when it is resumed. Raises CallerError
+        when no such question is open, and for a statement that is not counted, which is on record nevertheless.
+        """
+        decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
+        check_decision(decision)
+        live = self._driver.live.get(run_id)
+        if live is not None:
+            execution = live.execution
+        else:
+            execution = (await replay(self.journal, run_id)).execution
+            foresee(execution, await self.journal.posted(run_id))
+        pending = open_question(execution, call_id, digest)
+        message = posted_decision(pending, decision, self.clock.now_us())
+        if live is not None:
+            live.deliver(*event_of(execution, message))
+        else:
+            await self.journal.post(run_id, message)
+        require_counted(pending, decision)
+        return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
+
+    async def stop(self, run_id: str) -> None:
+        """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
+        self._driver.live.pump(run_id).stop()
+
+    async def cancel(self, run_id: str) -> None:
+        """End a live run of this loop at once. Raises RunNotFound."""
+        self._driver.live.pump(run_id).cancel()
+
+    async def aclose(self) -> None:
+        """End the sessions, and release the models' connections and the journal."""
+        await self._driver.end_sessions()
+        for provider in self._driver.equipment.providers:
+            await provider.aclose()
+        await self.journal.aclose()
+
+    async def __aenter__(self) -> AgentLoop:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # -- as a part of something larger -------------------------------------------------------------------------------
+
+    def reading_only(self, config: AgentConfig, provider: Provider | None = None) -> AgentLoop:
+        """The same agent with its read-only tools alone, this configuration, and maybe another model.
+
+        Raises ConfigurationError.
+        """
+        reader = copy(self)
+        reader.provider, reader.config = provider or self.provider, config
+        reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
+        reader.tools.schemas(config.allowed_tools)
+        models = assemble.with_fallbacks(reader.provider, config)
+        reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
+        return reader
+
+    async def run_child(self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: EntryCallback | None) -> AgentState:
+        """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
+        watch = Watch(on_chunk, on_entry)
+
+        async def child() -> AgentState:
+            try:
+                return await self._driver.start(inputs, watch)
+            except RunExists:
+                return await self._driver.take_up(inputs.run_id, watch)
+
+        return await self._reported(child(), "run")
+
+    def inputs(
+        self,
+        prompt: str,
+        history: History | None,
+        *,
+        stream: bool,
+        run_id: str | None = None,
+        session: str | None = None,
+        requested_by: str | None = None,
+    ) -> RunInputs:
+        """What a run with these arguments would be given."""
+        if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
+            raise ConfigurationError(
+                f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
+            )
+        self.config.approval.check(requested_by)
+        allowed = self.config.allowed_tools
+        tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
+        return RunInputs(
+            run_id=run_id or self._names.run_id(),
+            model=self.provider.model,
+            config=self.config,
+            task=prompt,
+            history=tuple(item if isinstance(item, Message) else Message.from_dict(item) for item in history or ()),
+            cards=cards_of(tools),
+            stream=stream,
+            session=session,
+            hooks=self._driver.equipment.hooks.cards,
+            requested_by=requested_by,
+        )
+
+    async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:
+        """Tell ``on_error`` of an exception on its way out."""
+        try:
+            return await work
+        except Exception as error:
+            if self._on_error is not None:
+                with suppress(Exception):
+                    self._on_error(error, where)
+            raise

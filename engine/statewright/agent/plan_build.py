@@ -1,0 +1,352 @@
+"""MixedModeRunner: plan first, with tools that only read, then build. Two runs of agents, and one record over both."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from statewright.agent.loop import AgentLoop, History
+from statewright.agent.sync import run_to_its_end
+from statewright.config.settings import AgentConfig, EvaluationConfig
+from statewright.core.inputs import RunInputs
+from statewright.core.plan_build_execution import PlanBuildExecution
+from statewright.core.plan_build_inputs import PlanBuildInputs
+from statewright.core.replay import plan_build_state, replay_plan_build
+from statewright.journal.entry import decode
+from statewright.journal.recorder import Payloads, Recorder
+from statewright.runtime.driver import Live
+from statewright.runtime.effects.equipment import Deliver
+from statewright.runtime.effects.tasks import TaskOwner
+from statewright.runtime.observers import ChunkCallback, EventCallback, Observers
+from statewright.runtime.pump import Pump
+from statewright.version import ENGINE
+from statewright.views.plan_build_state import MixedState
+from statewright.views.state import AgentState
+from statewright_states.errors import ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
+from statewright_states.form.row import Command, Event
+from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
+from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded
+from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
+from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.words.ports import Journal, Lease
+from statewright_states.words.tool_effects import ToolEffect
+from statewright_states.words.vocabulary import Resumed, Status, StopReason
+
+
+class MixedModeRunner:
+    """Runs a task in two phases: a plan, then a build that is given the task with the plan.
+
+    ``build`` is the agent that does the work. ``plan`` is the one that plans: left out, it is the same agent (model,
+    context, callbacks, shutdown) with its read-only tools, told to plan; a configuration makes it that agent with this
+    configuration; a loop of its own may differ in everything but the journal. It is never streamed, and it may have no
+    tool whose effect is anything but ``read``.
+
+    A plan that failed leads to no build. One that ended partial is built on only with ``accept_partial_plan``, and only if
+    the model said anything and nobody stopped, cancelled or rejected it. The task has
+    a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
+    whole task. ``on_event`` is told of the task's own entries: left out, the build's is.
+    """
+
+    def __init__(
+        self,
+        build: AgentLoop,
+        plan: AgentLoop | AgentConfig | None = None,
+        *,
+        accept_partial_plan: bool = False,
+        on_event: EventCallback | None = None,
+    ) -> None:
+        """Raises ConfigurationError for a planner that could change something, or records elsewhere."""
+        self.build = build
+        self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
+        self.journal = build.journal
+        self.accept_partial_plan = accept_partial_plan
+        self._on_event = on_event or build.on_event
+        self._live = Live[PlanBuildPump](build.journal, build.shutdown)
+        _check_planner(self.plan, build)
+
+    # -- running -----------------------------------------------------------------------------------------------------
+
+    async def run(
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        stream: bool = False,
+        on_stream_chunk: ChunkCallback | None = None,
+        run_id: str | None = None,
+        requested_by: str | None = None,
+    ) -> MixedState:
+        """Plan and build to the end, or until only a person can carry it on (``state.waiting``).
+
+        ``stream`` is for the build. Raises CallerError for bad input and JournalError when something cannot be recorded.
+        """
+        build = self.build.inputs(prompt, history, stream=stream, run_id=run_id, requested_by=requested_by)
+        plan = self.plan.inputs(prompt, history, stream=False, run_id=build.run_id, requested_by=requested_by)
+        inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
+        payloads = Payloads()
+        recorder = Recorder(self.journal, inputs.run_id, payloads)
+        at_us = self.build.clock.now_us()
+        header = inputs.header(at_us, ENGINE, payloads)
+        lease = await recorder.create(header.encode())
+        pump = self._pump_for(PlanBuildExecution(inputs, payloads), recorder, lease, on_stream_chunk)
+        pump.started_at_us = pump.last_at_us = at_us
+        if self._live.stopping:
+            pump.stop()
+        pump.tell(inputs.admitted(header.task))
+        return await self._drive(pump, lease)
+
+    async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> MixedState:
+        """Take up a task that was interrupted or waits for a person; one that has ended is shown as it ended.
+
+        The run that was commanded goes on where its own record ends, or begins if it has none: never twice.
+        Raises RunNotFound, JournalBusy, JournalDamaged.
+        """
+        recorded = await replay_plan_build(self.journal, run_id)
+        if recorded.ended or self._live.stopping:
+            return await plan_build_state(self.journal, run_id)
+        lease = await self.journal.acquire(run_id)
+        try:
+            recorded = await replay_plan_build(self.journal, run_id)
+            execution = recorded.execution
+            recorder = Recorder(self.journal, run_id, execution.payloads)
+            recorder.take_up(recorded.head)
+            pump = self._pump_for(execution, recorder, lease, on_stream_chunk)
+            pump.started_at_us, pump.last_at_us = recorded.times_us
+            pump.take_up()
+            pump.tell(execution.inputs.admitted(recorded.task) if recorded.entries == 1 else Resumed(lease.epoch))
+        except BaseException:
+            await self.journal.release(lease)
+            raise
+        return await self._drive(pump, lease)
+
+    def run_sync(
+        self,
+        prompt: str,
+        history: History | None = None,
+        *,
+        stream: bool = False,
+        on_stream_chunk: ChunkCallback | None = None,
+        run_id: str | None = None,
+        requested_by: str | None = None,
+    ) -> MixedState:
+        """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
+
+        async def once() -> MixedState:
+            async with self:
+                return await work
+
+        names: dict[str, str | None] = {"run_id": run_id, "requested_by": requested_by}
+        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
+        return run_to_its_end(once())
+
+    async def stop(self, run_id: str) -> None:
+        """Ask a live task of this runner for a graceful stop: no build is begun after it. Raises RunNotFound."""
+        self._live.pump(run_id).stop()
+
+    async def cancel(self, run_id: str) -> None:
+        """End the run that is going on, and the task with it. Raises RunNotFound."""
+        self._live.pump(run_id).cancel()
+
+    async def aclose(self) -> None:
+        """Release the models' connections and the journal."""
+        await self.plan.aclose()
+        await self.build.aclose()
+
+    async def __aenter__(self) -> MixedModeRunner:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.aclose()
+
+    # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _pump_for(
+        self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, on_chunk: ChunkCallback | None
+    ) -> PlanBuildPump:
+        loops = {Phase.PLAN: self.plan, Phase.BUILD: self.build}
+        performing = partial(Children, execution, loops, on_chunk)
+        return Pump(execution, recorder, self.journal, lease, self.build.clock, Observers(self._on_event), performing)
+
+    async def _drive(self, pump: PlanBuildPump, lease: Lease) -> MixedState:
+        async with self._live.driven(pump, lease):
+            await pump.run()
+        if pump.performer.failure is not None:
+            raise pump.performer.failure
+        return await plan_build_state(self.journal, lease.run_id)
+
+
+def planner_for(build: AgentLoop, config: AgentConfig | None = None) -> AgentLoop:
+    """The agent that plans for another: the same one, with its read-only tools alone.
+
+    Left to itself it has the other's configuration, is told to plan, and is not judged: a plan is no finished task.
+    """
+    return build.reading_only(config or _planning(build))
+
+
+def _planning(build: AgentLoop) -> AgentConfig:
+    told = "\n\n".join(filter(None, (build.config.system_prompt, build.config.prompts.planning)))
+    allowed = build.config.allowed_tools
+    if allowed is not None:
+        allowed = tuple(tool.name for tool in build.tools if tool.name in allowed and tool.effect is ToolEffect.READ)
+    return build.config.model_copy(update={"system_prompt": told, "evaluation": EvaluationConfig(), "allowed_tools": allowed})
+
+
+def _check_planner(plan: AgentLoop, build: AgentLoop) -> None:
+    if plan.journal is not build.journal:
+        raise ConfigurationError(
+            "the planner records its runs in another journal than the builder",
+            where="MixedModeRunner",
+            cure="give both loops the same journal",
+        )
+    allowed = plan.config.allowed_tools
+    changing = [
+        tool.name for tool in plan.tools if tool.effect is not ToolEffect.READ and (allowed is None or tool.name in allowed)
+    ]
+    if changing:
+        raise ConfigurationError(
+            f"the planner may use tools that are not read-only: {', '.join(changing)}",
+            where="MixedModeRunner",
+            cure='leave them out, or declare them with @tool(effect="read") if they change nothing',
+        )
+
+
+# -- carrying out ----------------------------------------------------------------------------------------------------
+
+
+class Children:
+    """Carries out a task's commands: begins its runs or takes them up, and hands in how they ended."""
+
+    def __init__(
+        self,
+        execution: PlanBuildExecution,
+        loops: Mapping[Phase, AgentLoop],
+        on_chunk: ChunkCallback | None,
+        deliver: Deliver,
+        on_done: Callable[[], None],
+    ) -> None:
+        self.failure: JournalError | None = None
+        """What keeps a run from being recorded: the task stops with it, and can be resumed."""
+        self._execution = execution
+        self._loops = loops
+        self._journal: Journal = loops[Phase.BUILD].journal
+        self._on_chunk = on_chunk
+        self._deliver = deliver
+        self._tasks = TaskOwner(self._defect, on_done)
+        self._on_record = {phase: asyncio.Event() for phase in Phase}
+        """Set once a run is live, or over: from then on it can be told to stop."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether no run is going on."""
+        return self._tasks.idle
+
+    @property
+    def asking(self) -> bool:
+        """Never: questions to persons belong to the runs."""
+        return False
+
+    def event_from(self, message: bytes) -> tuple[str, str, Event]:
+        """Nobody leaves messages for a task: they are left for its runs."""
+        raise InternalError("a message was left for a task of two runs", where="plan_build")
+
+    def now(self, command: Command) -> tuple[str, str, Event] | None:
+        """Nothing is done before it is on record."""
+        return None
+
+    def perform(self, cause: str, command: Command) -> None:
+        """Carry out a command whose entry is on record."""
+        match command:
+            case StartPlan():
+                self._tasks.start("the plan", self._plan(cause))
+            case StartBuild():
+                self._tasks.start("the build", self._build(cause, command.output))
+            case StopChild():
+                self._tasks.start("stopping", self._tell(command.phase, AgentLoop.stop))
+            case CancelChild():
+                self._tasks.start("cancelling", self._tell(command.phase, AgentLoop.cancel))
+            case _:
+                self._defect(f"nobody carries out {type(command).__name__}")
+
+    def ended(self, instance: str) -> None:
+        """Nothing to call off."""
+
+    async def aclose(self) -> None:
+        """Give up what is under way; a run that is given up can be taken up again."""
+        await self._tasks.aclose()
+
+    def _defect(self, error: str) -> None:
+        self._hand_in(EngineFailed(error), None)
+
+    def _hand_in(self, event: Event, cause: str | None) -> None:
+        self._deliver(PLAN_BUILD.name, PLAN_BUILD.name, event, cause)
+
+    async def _tell(self, phase: Phase, what: Callable[[AgentLoop, str], Awaitable[None]]) -> None:
+        await self._on_record[phase].wait()
+        with suppress(RunNotFound):  # it has ended meanwhile
+            await what(self._loops[phase], self._execution.inputs.child_id(phase))
+
+    # -- the two runs ------------------------------------------------------------------------------------------------
+
+    async def _plan(self, cause: str) -> None:
+        inputs = self._execution.inputs.child(Phase.PLAN, self._execution.inputs.task, cause)
+        end = await self._run(Phase.PLAN, inputs)
+        if end is not None:
+            self._hand_in(PlanEnded(end), cause)
+
+    async def _build(self, cause: str, output: str) -> None:
+        plan = decode(await self._journal.blob(output) or b'""')
+        inputs = self._execution.inputs.child(Phase.BUILD, self._execution.inputs.build_task(plan), cause)
+        end = await self._run(Phase.BUILD, inputs)
+        if end is not None:
+            self._hand_in(BuildEnded(end), cause)
+
+    async def _run(self, phase: Phase, inputs: RunInputs) -> ChildEnd | None:
+        """Run a child to its end; None when it waits for a person, or cannot be recorded."""
+        try:
+            await self._require_ours(inputs.run_id)
+            state = await self._loops[phase].run_child(inputs, self._on_chunk, lambda _: self._on_record[phase].set())
+            return None if state.status is Status.RUNNING else await self._end_of(state)
+        except JournalError as error:
+            self.failure = error
+            return None
+        finally:
+            self._on_record[phase].set()
+
+    async def _require_ours(self, child: str) -> None:
+        """A run of this name that is on record already must be a part of this task."""
+        try:
+            header, *_ = await self._journal.entries(child)
+        except RunNotFound:
+            return
+        link: str = decode(header.data)["parent"] or ""
+        if link.rpartition("/")[0] != self._execution.inputs.run_id:
+            raise RunExists(
+                f"the run {child!r} is on record, and is no part of this task",
+                where=f"run {self._execution.inputs.run_id}",
+                cure="begin the task under another run id",
+            )
+
+    async def _end_of(self, state: AgentState) -> ChildEnd:
+        """The end of a run, from its own record."""
+        end: dict[str, Any] = decode((await self._journal.entries(state.run_id))[-1].data)
+        return ChildEnd(
+            run=state.run_id,
+            status=Ending(end["status"]),
+            stop_reason=StopReason(end["stop_reason"]),
+            output=end["output"],
+            transcript=end["messages"],
+            spoke=any(message["role"] == "assistant" and message["content"] for message in state.messages),
+            verified=end["verified"],
+            steps=end["steps"],
+            model_calls=end["model_calls"],
+            tool_calls=end["tool_calls"],
+            input_tokens=end["input_tokens"],
+            output_tokens=end["output_tokens"],
+            cost_microusd=end["cost_microusd"],
+        )
+
+
+PlanBuildPump = Pump[PlanBuildExecution, Children]

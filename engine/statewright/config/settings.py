@@ -1,0 +1,351 @@
+"""Configuration: pydantic models that reject unknown keys. Times in seconds, sizes in characters or tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, field_validator, model_validator
+
+from statewright_states.errors import ConfigurationError
+from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
+from statewright_states.words.approval import ApprovalRule, actor_key, same_actor
+from statewright_states.words.tool_effects import ConfirmMode
+from statewright_states.words.vocabulary import StopReason
+
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(ge=1)]
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+ExactUsd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False, max_digits=18, decimal_places=6)]
+Usd = Annotated[Decimal | float | str, GetPydanticSchema(lambda _, handler: handler.generate_schema(ExactUsd))]
+"""An amount of US dollars: a number or a text such as ``"0.25"``, with at most six decimals. It is kept as a Decimal."""
+
+
+class _Configuration(BaseModel):
+    """Frozen, and unknown keys are errors that name the key and the known ones."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=False, defer_build=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            raise configuration_error(type(self), error) from error
+
+
+class RetryConfig(_Configuration):
+    """Retries of one model call. They happen in the ``call`` table and nowhere else."""
+
+    max_attempts: Positive = 4
+    waits_s: tuple[Seconds, ...] = (1.0, 2.0, 4.0)
+    """Waits before the second, third, ... attempt, before jitter; the last one is used for all further ones."""
+    max_wait_s: Seconds = 60.0
+    """The longest wait that a server's Retry-After can ask for."""
+    fallback_models: tuple[str, ...] = ()
+    """Specifications of models to turn to, in order, when the one before gave up."""
+
+
+class ContextConfig(_Configuration):
+    """How the messages are kept inside the model's window."""
+
+    max_context_tokens: Count = 80_000
+    """The window; 0 switches the limit off."""
+    summarize_after_steps: Count = 8
+    """Summarise when there are more exchanges than this; 0 switches summaries off."""
+    keep_recent_steps: Positive = 4
+    """Exchanges that a summary leaves whole."""
+    reserve_tokens: Count = 500
+    """Room kept free for the reply (more, if ``max_output_tokens`` is more)."""
+
+
+class EvaluationConfig(_Configuration):
+    """Whether a final answer is judged."""
+
+    mode: EvaluationMode = EvaluationMode.OFF
+    max_retries: Count = 2
+    confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
+
+
+class ModelPrice(_Configuration):
+    """What a model costs, in US dollars per million tokens."""
+
+    input_usd: Usd
+    output_usd: Usd
+    cached_input_usd: Usd | None = None
+    """For input that the provider had cached; None is the price of other input."""
+
+
+class BudgetConfig(_Configuration):
+    """Upper bounds on what a run may use; None is without a bound. All end the run as ``budget_exceeded``.
+
+    They are asked before a call begins, so the last one may pass a bound of tokens or cost; it is the last.
+    """
+
+    max_model_calls: Count | None = None
+    """Requests to models for any purpose, retries included."""
+    max_tool_calls: Count | None = None
+    max_total_tokens: Count | None = None
+    """Input and output of all model calls together, as the providers count them."""
+    max_cost_usd: Usd | None = None
+    """Needs a price for the model and for every fallback."""
+    prices: Mapping[str, ModelPrice] = Field(default_factory=dict[str, ModelPrice])
+    """By model, written as it is asked for: ``openai:gpt-5-mini``. None are built in: prices change."""
+
+
+class ApprovalConfig(_Configuration):
+    """What the approval of a tool call takes, and who may give it. Names are compared as people read them, not by case."""
+
+    required: Positive = 1
+    """How many different persons have to approve a call before it runs. One rejection rejects it."""
+    approvers: tuple[str, ...] | None = None
+    """Those who may decide; None: anybody."""
+    four_eyes: bool = False
+    """Whether whoever asked for the run (``requested_by``, which has to be known then) may reject its calls only."""
+    review_required: bool = False
+    """Whether a call has to be reviewed by one person before others may approve it."""
+    without_a_person: Literal["wait", "deny"] = "wait"
+    """What happens where there is no way to ask a person: the run waits for a decision from anywhere, or the call is denied."""
+
+    @model_validator(mode="after")
+    def _enough_people(self) -> ApprovalConfig:
+        keys = [actor_key(name) for name in self.approvers or ()]
+        if not all(keys):
+            raise ValueError("approvers: a name is empty")
+        if len(set(keys)) < len(keys):
+            raise ValueError(f"approvers: a name stands there twice: {', '.join(self.approvers or ())}")
+        if self.approvers is not None and len(keys) < self.persons:
+            raise ValueError(f"{self.persons} persons have to sign, and approvers names {len(keys)}: no call could ever run")
+        return self
+
+    @property
+    def persons(self) -> int:
+        """How many different persons it takes, a reviewer counted."""
+        return self.required + self.review_required
+
+    def check(self, requested_by: str | None) -> None:
+        """Raises ConfigurationError where four eyes are wanted and the requester is not known, or too few besides are left."""
+        if not self.four_eyes:
+            return
+        if not actor_key(requested_by or ""):
+            raise ConfigurationError(
+                "four eyes are wanted, and nobody is named who asks for the run",
+                where="approval.four_eyes",
+                cure="name the person: requested_by=... of run(), --as NAME on the command line",
+            )
+        others = [name for name in self.approvers or () if not same_actor(name, requested_by or "")]
+        if self.approvers is not None and len(others) < self.persons:
+            raise ConfigurationError(
+                f"{self.persons} persons besides {requested_by} have to sign, and approvers names {len(others)}",
+                where="approval.approvers",
+                cure="name more approvers, or ask for fewer approvals",
+            )
+
+    def rule(self, requested_by: str | None) -> ApprovalRule | None:
+        """What the tables ask for; None where it is the default: one person, whoever it is."""
+        requester = requested_by if self.four_eyes else None
+        rule = ApprovalRule(self.required, self.approvers, requester, self.review_required)
+        return None if rule == ApprovalRule() else rule
+
+
+NOTICES = {
+    StopReason.MAX_STEPS: "Stopped after {steps} steps without a final answer.",
+    StopReason.STEP_TIMEOUT: "Step {steps} did not get its reply in time.",
+    StopReason.RUN_TIMEOUT: "The run did not end within its time.",
+    StopReason.INTERRUPTED: "The run was stopped before it had an answer.",
+    StopReason.CANCELLED: "The run was cancelled.",
+    StopReason.LLM_ERROR: "The model could not be asked: {error}",
+    StopReason.BLOCKED: "Blocked: {error}",
+    StopReason.CONTEXT_FULL: "The messages no longer fit into the model's window.",
+    StopReason.BUDGET_EXCEEDED: "The budget is used up: {budget}.",
+    StopReason.REPEATING: "The model asked for the same calls again and again.",
+    StopReason.EMPTY_REPLY: "The model gave no answer.",
+    StopReason.APPROVAL_DENIED: "A person rejected the run.",
+    StopReason.TOOL_OUTCOME_UNKNOWN: "A tool call's outcome was lost.",
+    StopReason.INTERNAL_ERROR: "The run failed inside the engine: {error}",
+}
+
+
+class PromptConfig(_Configuration):
+    """The built-in texts, for other languages and tastes.
+
+    A name in braces that stands in the default of a text is a place where something is put in; all other braces are text.
+    """
+
+    continuation: str = "Continue from where you left off."
+    nudge: str = "Your reply was empty. Answer the task, or call a tool."
+    closing: str = "The step limit is reached. Say in a few sentences what is done and what is missing. Call no tools."
+    cut_off: str = "Error: your reply was cut off by its length, so this call was not run. Ask again, with shorter arguments."
+    skipped: str = "Skipped: this call was not run, because the run was {reason}."
+    failed: str = "Error: {error}"
+    denied: str = "Denied: {reason}"
+    cancelled: str = "Cancelled: the run ended before this call returned."
+    timed_out: str = "Error: the tool did not return within {timeout_s:g} s; it was abandoned."
+    outcome_unknown: str = (
+        "Outcome unknown: the call had begun when the process died. It was not run again. Verify before you rely on it."
+    )
+    rejected: str = "Denied: {actor} rejected this call. {comment}"
+    dry_run: str = "This is a dry run: tools are not executed, and their results say nothing. Say what you would do."
+    not_executed: str = "Not executed (dry run)."
+    unasked: str = "Denied: this call needs a person's approval, and nobody can be asked."
+    missing_result: str = "No result of this call is known."
+    """What stands where a history holds a tool call without its result."""
+    truncated_lines: str = "[... {lines} lines, {missing} characters left out ...]"
+    """In the place of what was cut out of a long text; for lines, on a line of its own."""
+    truncated: str = "[... {missing} characters left out ...]"
+    truncated_briefly: str = "[{missing} left out]"
+    """Where there is no room for a longer one; the last resort is an ellipsis."""
+    summary_heading: str = "[Summary of earlier steps]"
+    summary_system: str = (
+        "You summarise the work of an agent for the agent itself. Keep facts, file names, figures, decisions and what is "
+        "still open. Leave out politeness. At most 200 words."
+    )
+    summary_request: str = "Summarise these steps:\n\n{steps}"
+    summary_call: str = "[called {name}({arguments})]"
+    """How a tool call is told in ``steps``."""
+    judge_system: str = (
+        "You judge whether an agent completed its task. Reply with one JSON object and nothing else: "
+        '{"completed": true or false, "confidence": 0.0 to 1.0, "issues": ["..."], "suggestion": "..."}'
+    )
+    """The names in the judge's reply are fixed: it is read by them."""
+    judge_request: str = (
+        "Task:\n{task}\n\nAnswer of the agent:\n{answer}\n\nTools it used:\n{actions}\n\nWas the task completed?"
+    )
+    no_actions: str = "none"
+    unreadable_verdict: str = "the judge's reply could not be read as a verdict"
+    correction: str = (
+        "{task}\n\nAn earlier attempt at this task did not pass its review.\nIssues:\n{issues}\n"
+        "Suggestion: {suggestion}\nDo the whole task again, and mend these issues."
+    )
+    no_issues: str = "none named"
+    no_suggestion: str = "none"
+    planning: str = (
+        "Make a plan for the task; somebody else will carry it out. Look at whatever you need, but change nothing. "
+        "Answer with the plan alone: the steps in their order, what each one changes, and how to see that it worked."
+    )
+    building: str = (
+        "{task}\n\n[Plan, made beforehand]\n{plan}\n\n[End of the plan. Carry it out; depart from it where it is wrong.]"
+    )
+    repeated: str = (
+        "[You have made this very call {count} times in a row. It was not run again; this is its earlier result. "
+        "Make another call, or answer.]"
+    )
+    no_reply: str = "NO_REPLY"
+    """A reply that is exactly this is a silent end; empty switches that off. The model has to be told of it by you."""
+    notices: Mapping[StopReason, str] = Field(default_factory=lambda: dict(NOTICES))
+    """What the final output says where the model said nothing, by stop reason; those that are not given keep their defaults."""
+
+    @field_validator("notices")
+    @classmethod
+    def _with_the_others(cls, given: Mapping[StopReason, str]) -> Mapping[StopReason, str]:
+        return {**NOTICES, **given}
+
+
+ENGLISH = PromptConfig.model_construct()  # as declared: validating them would build the model while it is imported
+"""The built-in texts as they are."""
+
+
+class AgentConfig(_Configuration):
+    """Everything that one agent is told; see the fields for defaults."""
+
+    system_prompt: str = ""
+    max_steps: Count = 40
+    """Model calls for generation in one attempt at the task; 0 makes no call."""
+    on_limit: OnLimit = OnLimit.CUT
+    max_continuations: Count = 2
+    allowed_tools: tuple[str, ...] | None = None
+    """Names of the tools that may be shown and executed; None allows every registered one."""
+    confirm_mode: ConfirmMode = ConfirmMode.CONFIRM_SENSITIVE
+    dry_run: bool = False
+    """Tools are not executed; the model is told so once."""
+    parallel_tools: bool = True
+    max_parallel_tools: Positive = 4
+    max_tool_result_chars: Count = 16_000
+    max_identical_calls: Count = 3
+    """Runs of the same calls in a row; then they get their earlier results with a note, then the run ends; 0 is off."""
+    step_timeout_s: Seconds = 0.0
+    """Time for one model call with its retries; 0 is off."""
+    run_timeout_s: Seconds = 600.0
+    """Time for the whole run; 0 is off."""
+    tool_timeout_s: Seconds = 30.0
+    idle_stream_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
+    temperature: float | None = None
+    max_output_tokens: Positive | None = None
+    output_type: Literal["text"] | None = None
+    retry: RetryConfig = Field(default_factory=RetryConfig)
+    context: ContextConfig = Field(default_factory=ContextConfig)
+    evaluation: EvaluationConfig = Field(default_factory=EvaluationConfig)
+    budget: BudgetConfig = Field(default_factory=BudgetConfig)
+    approval: ApprovalConfig = Field(default_factory=ApprovalConfig)
+    prompts: PromptConfig = Field(default_factory=PromptConfig)
+
+    @model_validator(mode="after")
+    def _summary_keeps_less_than_it_waits_for(self) -> AgentConfig:
+        after = self.context.summarize_after_steps
+        if 0 < after < self.context.keep_recent_steps:
+            raise ValueError(
+                f"context.keep_recent_steps ({self.context.keep_recent_steps}) is more than "
+                f"context.summarize_after_steps ({after}): a summary would cover nothing"
+            )
+        return self
+
+    def run_settings(self) -> RunSettings:
+        """What the run table's questions ask for."""
+        reserve = max(self.context.reserve_tokens, self.max_output_tokens or 0)
+        window = self.context.max_context_tokens
+        cost = self.budget.max_cost_usd
+        return RunSettings(
+            max_steps=self.max_steps,
+            on_limit=self.on_limit,
+            max_continuations=self.max_continuations,
+            max_identical_calls=self.max_identical_calls,
+            parallel_tools=self.parallel_tools,
+            max_parallel_tools=self.max_parallel_tools,
+            evaluation=self.evaluation.mode,
+            max_evaluation_retries=self.evaluation.max_retries,
+            confidence_threshold=self.evaluation.confidence_threshold,
+            summarize_after_exchanges=self.context.summarize_after_steps,
+            window_tokens=max(window - reserve, 1) if window else 0,
+            max_model_calls=self.budget.max_model_calls,
+            max_tool_calls=self.budget.max_tool_calls,
+            max_total_tokens=self.budget.max_total_tokens,
+            max_cost_microusd=None if cost is None else int(Decimal(cost) * 1_000_000),
+        )
+
+
+def load_config(values: Mapping[str, Any]) -> AgentConfig:
+    """An AgentConfig from plain data (a file's table); raises ConfigurationError that names the key."""
+    return AgentConfig(**values)
+
+
+def configuration_error(model: type[BaseModel], error: ValidationError) -> ConfigurationError:
+    """The first problem of a pydantic error in our words: which key, what is wrong, what is known."""
+    problem = error.errors(include_url=False)[0]
+    path = ".".join(str(part) for part in problem["loc"])
+    if not path:  # said by a validator of ours about several keys
+        what = problem["msg"].removeprefix("Value error, ")
+        return ConfigurationError(what, where=model.__name__, cure="change one of these keys")
+    if problem["type"] == "extra_forbidden":
+        known = ", ".join(sorted(_model_at(model, problem["loc"][:-1]).model_fields))
+        return ConfigurationError(
+            f"unknown configuration key {path!r}", where=model.__name__, cure=f"known keys there: {known}"
+        )
+    return ConfigurationError(
+        f"configuration key {path!r}: {problem['msg']} (given: {_short(problem['input'])})",
+        where=model.__name__,
+        cure=f"see the fields of {model.__name__} for what it may be",
+    )
+
+
+def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
+    for part in path:
+        field = model.model_fields.get(str(part))
+        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
+            break
+        model = field.annotation
+    return model
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,116 @@
+"""Evaluation: what a judge is asked about a final answer, how its words are read, and what a correction says.
+
+The judge fails closed: whatever is not clearly a verdict is a failed one, with the reason among its issues. A judge that
+could not be asked at all is no verdict; the run table treats the two differently.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import Any, cast
+
+from statewright.config.prompts import filled
+from statewright.config.settings import ENGLISH, PromptConfig
+from statewright_states.frozen import dataclass
+from statewright_states.words.messages import Message
+
+OUTPUT_CHARS = 4_000
+FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class EvalResult:
+    """What the judge said. ``confidence`` is finite and in [0, 1]."""
+
+    completed: bool
+    confidence: float
+    issues: tuple[str, ...] = ()
+    suggestion: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-ready."""
+        return asdict(self)
+
+
+class SelfEvaluator:
+    """Asks for a judgement of a final answer and reads the reply, in the words of ``prompts``. Keeps nothing between calls."""
+
+    def __init__(self, prompts: PromptConfig = ENGLISH) -> None:
+        self._prompts = prompts
+
+    def request(self, task: str, output: str, actions: Sequence[str]) -> tuple[Message, ...]:
+        """The messages for the judge: the task, the answer (cut to 4 000 characters), and the tools used."""
+        text = output if len(output) <= OUTPUT_CHARS else output[:OUTPUT_CHARS] + " [...]"
+        asked = {"task": task, "answer": text, "actions": _listed(actions or (self._prompts.no_actions,))}
+        question = filled(self._prompts.judge_request, asked)
+        return (Message("system", self._prompts.judge_system), Message("user", question))
+
+    def read(self, text: str) -> EvalResult:
+        """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object."""
+        for candidate in _candidates(text):
+            result = _verdict(candidate)
+            if result is not None:
+                return result
+        return EvalResult(False, 0.0, (self._prompts.unreadable_verdict,))
+
+    def correction(self, task: str, result: EvalResult) -> str:
+        """The prompt of the next attempt: the original task, what was wrong, and what was suggested."""
+        issues = _listed(result.issues or (self._prompts.no_issues,))
+        suggestion = result.suggestion or self._prompts.no_suggestion
+        return filled(self._prompts.correction, {"task": task, "issues": issues, "suggestion": suggestion})
+
+
+def _listed(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _candidates(text: str) -> Iterator[str]:
+    yield text
+    for match in FENCE.finditer(text):
+        yield match.group(1)
+    start = text.find("{")
+    if start >= 0:
+        yield _balanced(text[start:])
+
+
+def _balanced(text: str) -> str:
+    """The object at the beginning of ``text``, as the JSON decoder sees its end; the whole text when it has none."""
+    try:
+        _, end = json.JSONDecoder().raw_decode(text)
+    except (ValueError, RecursionError):
+        return text
+    return text[:end]
+
+
+def _verdict(candidate: str) -> EvalResult | None:
+    """A verdict from JSON text, or None when it is not one: names once, strict booleans, a finite number."""
+    try:
+        shape: Any = json.loads(candidate, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(shape, dict):
+        return None
+    fields = cast("dict[str, Any]", shape)
+    completed, confidence, issues = fields.get("completed"), fields.get("confidence"), fields.get("issues")
+    if not isinstance(completed, bool) or isinstance(confidence, bool) or not isinstance(confidence, int | float):
+        return None
+    if not math.isfinite(confidence):
+        return None
+    return EvalResult(
+        completed,
+        min(max(float(confidence), 0.0), 1.0),
+        tuple(str(issue) for issue in cast("list[object]", issues)) if isinstance(issues, list) else (),
+        str(fields.get("suggestion") or ""),
+    )
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; a name that is given twice says two things, and so nothing clear."""
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
+        raise ValueError("a name is given twice")
+    return fields

@@ -1,0 +1,1 @@
+"""What the entries of a run determine. Pure: no input or output, no time, no chance."""

@@ -1,0 +1,154 @@
+"""What a run is given at its start, as its header pins it: configuration, task, history, tools, model.
+
+Replay and resume read these back from the journal, so that a run means the same wherever it is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from statewright.config.settings import AgentConfig
+from statewright.hooks import HookCard
+from statewright.journal.entry import MACHINES, TABLES, Header, decode, digest, encode
+from statewright.journal.recorder import Payloads
+from statewright.tools import Tool
+from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass, replace
+from statewright_states.run.facts import RunSettings
+from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.messages import Message, ToolCall, ToolSchema
+from statewright_states.words.tool_effects import ToolEffect, needs_person
+from statewright_states.words.vocabulary import ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCard:
+    """What a run knows about a tool without having its function."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    effect: ToolEffect
+    sensitive: bool
+    parallel: bool
+    timeout_s: float | None
+
+    @classmethod
+    def of(cls, tool: Tool) -> ToolCard:
+        """The card of a declared tool."""
+        parameters = decode(tool.schema.parameters_json)
+        return cls(tool.name, tool.description, parameters, tool.effect, tool.sensitive, tool.parallel, tool.timeout_s)
+
+    def schema(self) -> ToolSchema:
+        """What the model is told."""
+        return ToolSchema(self.name, self.description, encode(self.parameters))
+
+
+@dataclass(frozen=True, slots=True)
+class RunInputs:
+    """Everything that a run is given. ``cards`` holds the tools that it may use, by name; ``hooks`` in order."""
+
+    run_id: str
+    model: str
+    config: AgentConfig
+    task: str
+    history: tuple[Message, ...]
+    cards: Mapping[str, ToolCard]
+    stream: bool = False
+    session: str | None = None
+    hooks: tuple[HookCard, ...] = ()
+    parent: str | None = None
+    """The command of another run that began this one: ``RUN/COMMAND``."""
+    requested_by: str | None = None
+    """Who asked for the run, where that is known."""
+
+    @property
+    def rule(self) -> ApprovalRule | None:
+        """What a call's approval takes; None where one person is enough, whoever it is."""
+        return self.config.approval.rule(self.requested_by)
+
+    def run_settings(self) -> RunSettings:
+        """What the run table's questions ask for."""
+        return replace(self.config.run_settings(), approval=self.rule)
+
+    def request(self, tool: str, call: ToolCall) -> ToolRequest:
+        """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
+        card = self.cards.get(call.name)
+        digest = call_digest(call.name, call.arguments)
+        if card is None:
+            return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
+        person = needs_person(self.config.confirm_mode, card.sensitive) and not self.config.dry_run
+        return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
+
+    def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
+        """The run's header; what it refers to is put among the payloads."""
+        return Header(
+            run_id=self.run_id,
+            at_us=at_us,
+            engine=engine,
+            model=self.model,
+            machine="run",
+            machines={name: payloads.put(TABLES[name].canonical) for name in MACHINES["run"]},
+            config=payloads.put(encode(self.config.model_dump(mode="json"))),
+            task=payloads.put(encode(self.task)),
+            history=payloads.put(encode([message.to_dict() for message in self.history])),
+            tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
+            hooks=payloads.put(encode([asdict(card) for card in self.hooks])),
+            policy={"confirm_mode": self.config.confirm_mode.value},
+            stream=self.stream,
+            session=self.session,
+            parent=self.parent,
+            requested_by=self.requested_by,
+        )
+
+
+def call_digest(name: str, arguments: str) -> str:
+    """The name of exactly this call: SHA-256 over its tool and its argument text, 64 hexadecimal digits."""
+    return digest([name, arguments])
+
+
+def cards_of(tools: Sequence[Tool]) -> dict[str, ToolCard]:
+    """The cards of these tools, by name."""
+    return {tool.name: ToolCard.of(tool) for tool in tools}
+
+
+def card_from(shape: Mapping[str, Any]) -> ToolCard:
+    """A card as it was recorded."""
+    fields: dict[str, Any] = {**shape, "effect": ToolEffect(shape["effect"])}
+    return ToolCard(**fields)
+
+
+def header_references(header: Mapping[str, Any]) -> list[str]:
+    """The payloads that ``inputs_from`` needs."""
+    return [str(header[name]) for name in ("config", "task", "history", "tools", "hooks")]
+
+
+def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInputs:
+    """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
+    try:
+        tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
+        hooks: list[dict[str, Any]] = decode(blobs[header["hooks"]])
+        cards = [card_from(shape) for shape in tools]
+        history: list[dict[str, Any]] = decode(blobs[header["history"]])
+        return RunInputs(
+            run_id=header["run_id"],
+            model=header["model"],
+            config=AgentConfig(**decode(blobs[header["config"]])),
+            task=decode(blobs[header["task"]]),
+            history=tuple(Message.from_dict(shape) for shape in history),
+            cards={card.name: card for card in cards},
+            stream=bool(header["stream"]),
+            session=header["session"],
+            hooks=tuple(HookCard(**card) for card in hooks),
+            parent=header["parent"],
+            requested_by=header["requested_by"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise JournalDamaged(
+            f"the header's inputs cannot be read: {type(error).__name__}: {error}",
+            where="entry 0",
+            cure="verify the journal",
+            seq=0,
+        ) from error

@@ -1,0 +1,109 @@
+"""What a task that is planned, then built, is given at its start, as its header pins it: the inputs of both its runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from statewright.config.prompts import filled
+from statewright.config.settings import AgentConfig
+from statewright.core.inputs import RunInputs, card_from
+from statewright.hooks import HookCard
+from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
+from statewright.journal.recorder import Payloads
+from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass, replace
+from statewright_states.plan_build.events import TaskAdmitted
+from statewright_states.plan_build.facts import Phase, PlanBuildSettings
+from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.words.messages import Message
+
+
+@dataclass(frozen=True, slots=True)
+class PlanBuildInputs:
+    """Everything that the task is given: what each of its runs would be given if it were alone, and the setting."""
+
+    run_id: str
+    phases: Mapping[Phase, RunInputs]
+    accept_partial_plan: bool = False
+
+    @property
+    def task(self) -> str:
+        """The prompt."""
+        return self.phases[Phase.BUILD].task
+
+    def child_id(self, phase: Phase) -> str:
+        """The id of the run of this phase."""
+        return f"{self.run_id}.{phase}"
+
+    def child(self, phase: Phase, task: str, command: str) -> RunInputs:
+        """What the run of this phase is given; ``command`` is the id of the command that begins it."""
+        link = f"{self.run_id}/{command}"
+        return replace(self.phases[phase], run_id=self.child_id(phase), task=task, parent=link)
+
+    def build_task(self, plan: str) -> str:
+        """The prompt of the build: the task and the plan, marked."""
+        return filled(self.phases[Phase.BUILD].config.prompts.building, {"task": self.task, "plan": plan})
+
+    def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
+        """The header of the task's own record; what it refers to is put among the payloads."""
+        build = self.phases[Phase.BUILD]
+        configs = {phase.value: given.config.model_dump(mode="json") for phase, given in self.phases.items()}
+        models = {phase.value: given.model for phase, given in self.phases.items()}
+        tools = {phase.value: [asdict(card) for card in given.cards.values()] for phase, given in self.phases.items()}
+        hooks = {phase.value: [asdict(card) for card in given.hooks] for phase, given in self.phases.items()}
+        config = {"accept_partial_plan": self.accept_partial_plan, "models": models, **configs}
+        return Header(
+            run_id=self.run_id,
+            at_us=at_us,
+            engine=engine,
+            model=build.model,
+            machine=PLAN_BUILD.name,
+            machines={name: payloads.put(TABLES[name].canonical) for name in MACHINES[PLAN_BUILD.name]},
+            config=payloads.put(encode(config)),
+            task=payloads.put(encode(self.task)),
+            history=payloads.put(encode([message.to_dict() for message in build.history])),
+            tools=payloads.put(encode(tools)),
+            hooks=payloads.put(encode(hooks)),
+            policy={f"{phase}.confirm_mode": given.config.confirm_mode.value for phase, given in self.phases.items()},
+            stream=build.stream,
+            requested_by=build.requested_by,
+        )
+
+    def admitted(self, task: str) -> TaskAdmitted:
+        """The first event; ``task`` is the digest of the prompt."""
+        return TaskAdmitted(PlanBuildSettings(self.accept_partial_plan), task)
+
+
+def plan_build_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> PlanBuildInputs:
+    """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
+    try:
+        config, tools, hooks = (decode(blobs[header[name]]) for name in ("config", "tools", "hooks"))
+        history = tuple(Message.from_dict(shape) for shape in decode(blobs[header["history"]]))
+        task = decode(blobs[header["task"]])
+        phases: dict[Phase, RunInputs] = {}
+        for phase in Phase:
+            cards = {card.name: card for card in map(card_from, tools[phase])}
+            stream = bool(header["stream"]) and phase is Phase.BUILD
+            settings, model = AgentConfig(**config[phase]), config["models"][phase]
+            guards = tuple(HookCard(**card) for card in hooks[phase])
+            phases[phase] = RunInputs(
+                run_id=header["run_id"],
+                model=model,
+                config=settings,
+                task=task,
+                history=history,
+                cards=cards,
+                stream=stream,
+                hooks=guards,
+                requested_by=header["requested_by"],
+            )
+        return PlanBuildInputs(header["run_id"], phases, bool(config["accept_partial_plan"]))
+    except (KeyError, TypeError, ValueError) as error:
+        raise JournalDamaged(
+            f"the header's inputs cannot be read: {type(error).__name__}: {error}",
+            where="entry 0",
+            cure="verify the journal",
+            seq=0,
+        ) from error

@@ -1,0 +1,1 @@
+"""The stores behind the ``Journal`` port, and what they share."""

@@ -1,0 +1,1 @@
+"""What acts: runs are pumped, their commands carried out, people asked, observers told."""

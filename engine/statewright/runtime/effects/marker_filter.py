@@ -1,0 +1,43 @@
+"""Text of a reply that is held back while it may still be the marker for "no reply". For observers alone.
+
+Nobody should see the marker arrive and then be told that there was no reply. As long as the text so far is blank or the
+beginning of the marker, its chunks wait; with the first one that cannot belong to it, all of them are shown, in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from statewright_states.words.messages import StreamChunk
+
+
+class MarkerFilter:
+    """Passes the chunks of one reply on to ``show``, the first ones late where they may be the marker.
+
+    An empty marker holds nothing back. Chunks of other types (reasoning) wait only behind text that waits.
+    """
+
+    def __init__(self, marker: str, show: Callable[[StreamChunk], None]) -> None:
+        self._marker = marker.strip()
+        self._show = show
+        self._waiting: list[StreamChunk] | None = [] if self._marker else None
+        self._text = ""
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        """A piece of the reply."""
+        waits_for_none = chunk.type != "content" and not self._waiting
+        if self._waiting is None or waits_for_none:
+            self._show(chunk)
+            return
+        self._waiting.append(chunk)
+        if chunk.type == "content":
+            self._text += chunk.data
+            text = self._text.lstrip()
+            if not self._marker.startswith(text) and text.rstrip() != self._marker:
+                self.release()
+
+    def release(self) -> None:
+        """It is text: show what waits, and hold nothing back any more."""
+        waiting, self._waiting = self._waiting or [], None
+        for chunk in waiting:
+            self._show(chunk)

@@ -1,0 +1,276 @@
+"""Model requests: put one attempt on the wire, watch it, and report how it went. Waits and deadlines of calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import cast
+
+from statewright.config.prices import cost_microusd
+from statewright.context.builder import ContextManager
+from statewright.context.judge import SelfEvaluator
+from statewright.core.execution import RunExecution
+from statewright.core.replies import cut_off, finish_of, is_silent
+from statewright.hooks import Decided, HookPoint, ModelCall
+from statewright.runtime.effects.equipment import Deliver, Equipment
+from statewright.runtime.effects.marker_filter import MarkerFilter
+from statewright.runtime.effects.tasks import TaskOwner
+from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
+from statewright_states.call.facts import CallFacts
+from statewright_states.errors import Fault, ProviderError
+from statewright_states.frozen import replace
+from statewright_states.run.facts import CutOff
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
+from statewright_states.words.ports import ModelRequest, Provider, Timer
+from statewright_states.words.vocabulary import Purpose
+
+JITTER = 0.25
+"""Waits are drawn from this share around the configured one, so that many runs do not come back at the same moment."""
+
+
+GUARDS_OF = {Purpose.SUMMARY: HookPoint.BEFORE_COMPACTION, Purpose.EVALUATION: HookPoint.BEFORE_EVALUATION}
+"""The points at which requests of one purpose alone are guarded; every request is guarded before it is sent."""
+
+
+class ModelCalls:
+    """Carries out the commands of call machines."""
+
+    def __init__(self, execution: RunExecution, equipment: Equipment, tasks: TaskOwner, deliver: Deliver) -> None:
+        self._execution = execution
+        self._equipment = equipment
+        self._tasks = tasks
+        self._deliver = deliver
+        self._context = ContextManager(execution.inputs.config)
+        self._schemas = tuple(card.schema() for card in execution.inputs.cards.values())
+        self._deadlines: dict[str, Timer] = {}
+        self._waits: dict[str, Timer] = {}
+        self._void = False
+        """Whether text was shown that belongs to a failed attempt, and nobody has said so yet."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether no wait before an attempt is under way."""
+        return not self._waits
+
+    # -- commands ----------------------------------------------------------------------------------------------------
+
+    def watch(self, cause: str, command: WatchStepDeadline) -> None:
+        """Start the step timer, if there is one."""
+        timeout_s = self._execution.inputs.config.step_timeout_s
+        if timeout_s:
+            fire = partial(self._deliver, "call", command.call, StepDeadline(), cause)
+            self._deadlines[command.call] = self._equipment.clock.call_later(timeout_s, fire)
+
+    def send(self, cause: str, command: SendRequest) -> None:
+        """Put one attempt on the wire."""
+        facts: CallFacts = self._execution.instances[command.call].facts
+        request = self._request(facts.purpose)
+        if command.restart or (self._void and request.stream):
+            self._void = False
+            self._equipment.observers.chunk(StreamChunk("restart", ""))
+        provider = self._equipment.providers[command.model_index]
+        self._tasks.start(command.call, self._attempt(cause, command, provider, request))
+
+    def back_off(self, cause: str, command: BackOff) -> None:
+        """Wait before the next attempt."""
+
+        def elapsed() -> None:
+            self._waits.pop(command.call, None)
+            self._deliver("call", command.call, BackoffElapsed(command.send), cause)
+
+        self._waits[command.call] = self._equipment.clock.call_later(self._wait_s(command), elapsed)
+
+    def abort(self, cause: str, command: AbortRequest) -> None:
+        """Give the request up."""
+        self._tasks.cancel(command.call)
+
+    def ended(self, call: str) -> None:
+        """The call has ended: its timers have nothing to say any more."""
+        for timers in (self._deadlines, self._waits):
+            timer = timers.pop(call, None)
+            if timer is not None:
+                timer.cancel()
+
+    def aclose(self) -> None:
+        """Call all timers off."""
+        for call in {*self._deadlines, *self._waits}:
+            self.ended(call)
+
+    def _wait_s(self, command: BackOff) -> float:
+        retry = self._execution.inputs.config.retry
+        jitter = 1 + JITTER * (2 * self._equipment.chance.jitter() - 1)
+        if command.retry_after_s is not None:
+            return min(command.retry_after_s * max(jitter, 1.0), retry.max_wait_s)
+        if not retry.waits_s:
+            return 0.0
+        return min(retry.waits_s[min(command.attempt, len(retry.waits_s)) - 1] * jitter, retry.max_wait_s)
+
+    # -- one attempt -------------------------------------------------------------------------------------------------
+
+    def _request(self, purpose: Purpose) -> ModelRequest:
+        execution, config = self._execution, self._execution.inputs.config
+        match purpose:
+            case Purpose.SUMMARY:
+                messages = self._context.summary_request(execution.conversation)
+            case Purpose.EVALUATION:
+                actions = execution.projection.actions
+                messages = SelfEvaluator(config.prompts).request(execution.inputs.task, execution.conversation.output, actions)
+            case _:
+                messages = tuple(execution.conversation.messages)
+        talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        first = (
+            execution.run.facts.attempt == 1
+        )  # a correction is not streamed: its text would follow the answer that it replaces
+        return ModelRequest(
+            messages=messages,
+            tools=self._schemas if purpose is Purpose.GENERATION else (),
+            stream=execution.inputs.stream and talking and first,
+            temperature=config.temperature,
+            max_output_tokens=config.max_output_tokens if talking else None,
+            idle_timeout_s=config.idle_stream_timeout_s,
+        )
+
+    async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
+        observer = _Watch(self._deliver, self._equipment, command, cause, self._marker)
+        event = await self._guarded(command, provider, request, observer)
+        self._void = self._void or (isinstance(event, AttemptFailed) and event.shown)
+        self._deliver("call", command.call, event, cause)
+
+    @property
+    def _marker(self) -> str:
+        """What a reply would be if it were none; the rest of a text that was cut off cannot be that."""
+        return "" if self._execution.conversation.continuing else self._execution.inputs.config.prompts.no_reply
+
+    async def _guarded(
+        self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
+    ) -> AttemptReplied | AttemptFailed:
+        """The outcome of a request that guards let out, or their refusal."""
+        points = self._guarded_at(self._execution.instances[command.call].facts.purpose)
+        if not points:
+            return await self._outcome(command, provider, request, observer)
+        asked = await self._ask_guards(points, command, provider, request)
+        if asked.objection is not None:
+            return AttemptFailed(command.send, Fault.BLOCKED, "Blocked", asked.objection, sent=False, decisions=asked.decisions)
+        event = await self._outcome(command, provider, request, observer)
+        return replace(event, decisions=asked.decisions)
+
+    def _guarded_at(self, purpose: Purpose) -> list[HookPoint]:
+        """Where there is somebody to ask: the guards of this purpose, then those of every request."""
+        points = (GUARDS_OF.get(purpose), HookPoint.BEFORE_MODEL_CALL)
+        return [point for point in points if point is not None and self._equipment.hooks.at(point)]
+
+    async def _ask_guards(
+        self, points: Sequence[HookPoint], command: SendRequest, provider: Provider, request: ModelRequest
+    ) -> Decided[ModelCall]:
+        """What the guards of this request say; after an objection nobody else is asked."""
+        hooks, purpose = self._equipment.hooks, self._execution.instances[command.call].facts.purpose
+        subject = ModelCall(
+            self._execution.inputs.run_id,
+            command.call,
+            command.send,
+            purpose,
+            provider.model,
+            request.messages,
+            tuple(tool.name for tool in request.tools),
+        )
+        decided = Decided(subject)
+        for point in points:
+            if decided.objection is None:
+                asked = await hooks.decide(point, subject)
+                decided = replace(asked, decisions=(*decided.decisions, *asked.decisions))
+        return decided
+
+    async def _outcome(
+        self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
+    ) -> AttemptReplied | AttemptFailed:
+        try:
+            response = cast("object", await provider.complete(request, observer))
+        except ProviderError as error:
+            return AttemptFailed(
+                command.send,
+                error.fault,
+                type(error).__name__,
+                str(error),
+                error.status_code,
+                None if error.retry_after_s is None else float(error.retry_after_s),
+                observer.shown,
+            )
+        except Exception as error:  # a provider that breaks its contract is a provider that failed, not an engine that did
+            return _failed(command, Fault.REJECTED, type(error).__name__, str(error), observer.shown)
+        if not isinstance(response, LLMResponse):  # whoever wrote the provider may have got it wrong
+            what = f"{provider.model} gave {type(response).__name__}, an LLMResponse is expected"
+            return _failed(command, Fault.REJECTED, "MalformedReply", what, observer.shown)
+        observer.began()
+        if not self._silent(response):
+            observer.release()
+        return self._replied(command, provider.model, response)
+
+    def _silent(self, response: LLMResponse) -> bool:
+        """Whether this reply will be taken for none; the run decides that by the same rule, from the record."""
+        config, finish, calls = self._execution.inputs.config, finish_of(response.finish_reason), response.tool_calls
+        if not is_silent(finish, CutOff.NO, calls, response.content or "", self._marker):
+            return False
+        return cut_off(finish, calls, (response.usage or Usage()).output_tokens, config.max_output_tokens) is CutOff.NO
+
+    def _replied(self, command: SendRequest, model: str, response: LLMResponse) -> AttemptReplied:
+        payloads = self._execution.payloads
+        calls = _with_own_ids(response.tool_calls, command.call)
+        usage = response.usage or Usage()
+        return AttemptReplied(
+            send=command.send,
+            message=payloads.put_message(Message("assistant", response.content, calls)),
+            raw=payloads.put(response.raw) if response.raw else None,
+            model=response.model,
+            finish=response.finish_reason,
+            input_tokens=usage.input_tokens,
+            output_tokens=usage.output_tokens,
+            cached_input_tokens=usage.cached_input_tokens,
+            reasoning_tokens=usage.reasoning_tokens,
+            cost_microusd=cost_microusd(self._execution.inputs.config.budget.prices.get(model), usage),
+        )
+
+
+class _Watch:
+    """Watches one attempt for the machine and for observers."""
+
+    def __init__(self, deliver: Deliver, equipment: Equipment, command: SendRequest, cause: str, marker: str) -> None:
+        self._deliver = deliver
+        self._observers = equipment.observers
+        self._command = command
+        self._cause = cause
+        self._held = MarkerFilter(marker, self._show)
+        self._begun = False
+        self.shown = False
+
+    def began(self) -> None:
+        if not self._begun:
+            self._begun = True
+            self._deliver("call", self._command.call, ReplyBegan(self._command.send), self._cause)
+
+    def chunk(self, chunk: StreamChunk) -> None:
+        self.began()
+        self._held.chunk(chunk)
+
+    def release(self) -> None:
+        """The reply is complete, and it is text: nothing is held back."""
+        self._held.release()
+
+    def _show(self, chunk: StreamChunk) -> None:
+        self.shown = True
+        self._observers.chunk(chunk)
+
+
+def _failed(command: SendRequest, fault: Fault, error: str, message: str, shown: bool) -> AttemptFailed:
+    return AttemptFailed(command.send, fault, error, message, shown=shown)
+
+
+def _with_own_ids(calls: tuple[ToolCall, ...], call: str) -> tuple[ToolCall, ...]:
+    """The calls with ids that are present and differ; results are matched to calls by them."""
+    seen: set[str] = set()
+    named: list[ToolCall] = []
+    for at, asked in enumerate(calls):
+        identity = asked.id if asked.id and asked.id not in seen else f"{call}-{at + 1}"
+        seen.add(identity)
+        named.append(asked if identity == asked.id else ToolCall(identity, asked.name, asked.arguments))
+    return tuple(named)

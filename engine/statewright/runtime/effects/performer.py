@@ -1,0 +1,198 @@
+"""The performer: which part carries out which command, and the effects of the run itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from statewright.context.builder import ContextBuilder, messages_from, with_more, with_notice, with_system
+from statewright.context.judge import SelfEvaluator
+from statewright.context.repair import repaired
+from statewright.core.execution import RunExecution
+from statewright.hooks import AgentStart, Decided, HookPoint
+from statewright.journal.entry import encode
+from statewright.runtime.decisions import event_of
+from statewright.runtime.effects.equipment import Deliver, Equipment
+from statewright.runtime.effects.model_calls import ModelCalls
+from statewright.runtime.effects.tasks import TaskOwner
+from statewright.runtime.effects.tool_calls import ToolRuns
+from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.form.row import Command, Event
+from statewright_states.frozen import replace
+from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
+from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline, StartDenied
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+from statewright_states.words.messages import Message
+from statewright_states.words.ports import Timer
+
+Handler = Callable[[str, Any], None]
+MAX_MENDED = 100
+"""How much of what was mended an entry says in words; the messages as they came are kept whole."""
+
+
+class Performer:
+    """Carries out effects. Everything it does comes back as an event; nothing it does can raise into the pump."""
+
+    def __init__(self, execution: RunExecution, equipment: Equipment, deliver: Deliver, on_done: Callable[[], None]) -> None:
+        """``on_done`` is called whenever a task has ended, also one that led to no event."""
+        self._execution = execution
+        self._equipment = equipment
+        self._deliver = deliver
+        self._tasks = TaskOwner(self._defect, on_done)
+        self.calls = ModelCalls(execution, equipment, self._tasks, deliver)
+        self.tools = ToolRuns(execution, equipment, self._tasks, deliver)
+        self._deadline: Timer | None = None
+        self._lane: str | None = None
+        self._handlers: Mapping[type[Command], Handler] = {
+            WatchStepDeadline: self.calls.watch,
+            SendRequest: self.calls.send,
+            BackOff: self.calls.back_off,
+            AbortRequest: self.calls.abort,
+            AssessTool: self.tools.assess,
+            AskPerson: self.tools.ask,
+            StartTool: self.tools.start,
+            AbandonTool: self.tools.abandon,
+            AskOutcome: self.tools.ask_outcome,
+            WithdrawQuestion: self.tools.withdraw,
+            WithdrawOutcomeQuestion: self.tools.withdraw,
+            JoinLane: self._join_lane,
+            WatchRunDeadline: self._watch_deadline,
+            BuildContext: self._build_context,
+        }
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way that could lead to an event (the run's own deadline aside)."""
+        return self._tasks.idle and self.calls.idle
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is to decide about something."""
+        return bool(self.tools.open_questions)
+
+    def event_from(self, message: bytes) -> tuple[str, str, Event]:
+        """What a message that another process has left means for this run."""
+        return event_of(self._execution, message)
+
+    def now(self, command: Command) -> tuple[str, str, Event] | None:
+        """The outcome of a command that needs no record before it and no waiting; None for every other.
+
+        Assessing a call, building the standard context and entering no lane change nothing outside, so doing them
+        again after a crash is harmless; doing them at once saves each step a round through the journal.
+        """
+        match command:
+            case AssessTool():
+                assessed = self.tools.assess_now(command)
+                return ("tool", command.tool, assessed) if assessed is not None else None
+            case JoinLane() if self._execution.inputs.session is None:
+                return "run", "run", LaneGranted()
+            case BuildContext() if self._builds_alone:
+                return "run", "run", self._context_built(command)
+            case _:
+                return None
+
+    def perform(self, cause: str, command: Command) -> None:
+        """Carry out a command whose entry is on record."""
+        try:
+            self._handlers[type(command)](cause, command)
+        except Exception as error:
+            self._defect(f"{type(error).__name__} in {type(command).__name__}: {error}")
+
+    def ended(self, instance: str) -> None:
+        """An instance has ended: its timers are called off."""
+        self.calls.ended(instance)
+        self.tools.ended(instance)
+
+    async def aclose(self) -> None:
+        """Give up what is under way, wait until it has ended, and leave the lane."""
+        self.calls.aclose()
+        self.tools.aclose()
+        if self._deadline is not None:
+            self._deadline.cancel()
+        await self._tasks.aclose()
+        if self._lane is not None:
+            self._equipment.lanes.leave(self._lane)
+            self._lane = None
+
+    def _defect(self, error: str) -> None:
+        self._deliver("run", "run", EngineFailed(error), None)
+
+    # -- the run's own effects ---------------------------------------------------------------------------------------
+
+    def _join_lane(self, cause: str, command: JoinLane) -> None:
+        self._tasks.start("joining the lane", self._joined(cause, self._execution.inputs.session or ""))
+
+    async def _joined(self, cause: str, session: str) -> None:
+        await self._equipment.lanes.join(session)
+        self._lane = session
+        self._deliver("run", "run", LaneGranted(), cause)
+
+    def _watch_deadline(self, cause: str, command: WatchRunDeadline) -> None:
+        timeout_s = self._execution.inputs.config.run_timeout_s
+        if timeout_s:
+            self._deadline = self._equipment.clock.call_later(
+                timeout_s, lambda: self._deliver("run", "run", RunDeadline(), cause)
+            )
+
+    def _build_context(self, cause: str, command: BuildContext) -> None:
+        self._tasks.start("building the context", self._built(cause, command))
+
+    @property
+    def _builds_alone(self) -> bool:
+        """Whether nobody of the caller's has a say in the first messages."""
+        return self._equipment.on_build_context is None and not self._equipment.hooks.at(HookPoint.BEFORE_AGENT_START)
+
+    async def _built(self, cause: str, command: BuildContext) -> None:
+        asked = await self._ask_guards(command)
+        event: Event
+        if asked.objection is not None:
+            event = StartDenied(asked.objection, asked.decisions)
+        elif (build := self._equipment.on_build_context) is None:
+            event = replace(self._context_built(command, asked.subject), decisions=asked.decisions)
+        else:
+            try:
+                built = build(self._task(command), [message.to_dict() for message in self._execution.inputs.history])
+                messages = messages_from(await built if inspect.isawaitable(built) else built)
+                event = replace(self._event(command, self._as_guarded(messages, asked.subject)), decisions=asked.decisions)
+            except Exception as error:  # the caller's callback: whatever it raises ends the run visibly
+                event = ContextFailed(f"on_build_context: {type(error).__name__}: {error}", asked.decisions)
+        self._deliver("run", "run", event, cause)
+
+    async def _ask_guards(self, command: BuildContext) -> Decided[AgentStart]:
+        inputs = self._execution.inputs
+        subject = AgentStart(inputs.run_id, self._task(command), inputs.config.system_prompt, command.attempt)
+        return await self._equipment.hooks.decide(HookPoint.BEFORE_AGENT_START, subject)
+
+    def _context_built(self, command: BuildContext, start: AgentStart | None = None) -> ContextBuilt:
+        inputs = self._execution.inputs
+        history = inputs.history if command.attempt == 1 else tuple(m for m in inputs.history if m.role == "system")
+        messages = ContextBuilder(inputs.config).build_initial(self._task(command), history)
+        return self._event(command, messages if start is None else self._as_guarded(messages, start))
+
+    def _as_guarded(self, messages: list[Message], start: AgentStart) -> list[Message]:
+        """The messages with what guards put in their place."""
+        if start.system_prompt != self._execution.inputs.config.system_prompt:
+            messages = with_system(messages, start.system_prompt)
+        return with_more(messages, start.add)
+
+    def _task(self, command: BuildContext) -> str:
+        """The task, or for a later attempt the task with what the judge found."""
+        judgement, inputs = self._execution.projection.judgement, self._execution.inputs
+        if command.attempt == 1 or judgement is None:
+            return inputs.task
+        return SelfEvaluator(inputs.config.prompts).correction(inputs.task, judgement)
+
+    def _event(self, command: BuildContext, messages: list[Message]) -> ContextBuilt:
+        payloads, config = self._execution.payloads, self._execution.inputs.config
+        if config.dry_run:
+            messages = with_notice(messages, config.prompts.dry_run)
+        sound, mended = repaired(messages, config.prompts)
+        raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
+        digests = tuple(payloads.put_message(message) for message in sound)
+        return ContextBuilt(command.attempt, digests, self._execution.conversation.estimates.of(sound), _first(mended), raw)
+
+
+def _first(mended: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(mended) - MAX_MENDED
+    return mended if more <= 0 else (*mended[:MAX_MENDED], f"and {more} more")

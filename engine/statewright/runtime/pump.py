@@ -1,0 +1,284 @@
+"""The pump: one per run, one event at a time, run to completion.
+
+    take an event → apply it and everything that follows inside → append the entries → hand out the commands
+
+Commands are carried out by ``perform`` and come back as events. Nothing with an effect outside starts before the entry
+that commands it is on record; if an append fails, nothing of it has been started, the run stops with a clear error and
+can be resumed. Cancellation of a run is an event like any other. Cancellation of the pump's own task is passed on: the
+run stays resumable where it was.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, Protocol, TypeVar
+
+from statewright.core.execution import Applied, Execution
+from statewright.journal.entry import Delivery, encode_event_entry
+from statewright.journal.recorder import Recorder
+from statewright.runtime.effects.equipment import Deliver
+from statewright.runtime.observers import Observers, run_event
+from statewright_states.errors import InternalError
+from statewright_states.form.row import Command, Event
+from statewright_states.form.table import Refused
+from statewright_states.words.ports import Clock, Journal, Lease, Timer
+from statewright_states.words.vocabulary import CancelRequested, StopRequested
+
+RENEW_S = 10.0
+"""How often the lease is renewed while nothing is appended."""
+LOOK_S = 1.0
+"""How often a run looks for decisions left by other processes while somebody is asked; otherwise it does not look."""
+
+
+class Performing(Protocol):
+    """Carries out the commands of one run. Whatever it does comes back as an event."""
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is under way that could lead to an event."""
+        ...
+
+    @property
+    def asking(self) -> bool:
+        """Whether a person is to decide about something, who may do so from another process."""
+        ...
+
+    def event_from(self, message: bytes) -> tuple[str, str, Event]:
+        """What a message that another process has left means for this run."""
+        ...
+
+    def now(self, command: Command) -> tuple[str, str, Event] | None:
+        """The outcome of a command that needs no record before it and no waiting; None for every other."""
+        ...
+
+    def perform(self, cause: str, command: Command) -> None:
+        """Carry out a command whose entry is on record."""
+        ...
+
+    def ended(self, instance: str) -> None:
+        """An instance has ended: its timers are called off."""
+        ...
+
+    async def aclose(self) -> None:
+        """Give up what is under way, and wait until it has ended."""
+        ...
+
+
+C = TypeVar("C", bound=Execution)
+P = TypeVar("P", bound=Performing)
+
+
+class Pump(Generic[C, P]):
+    """Drives one run until it ends, or until only a person can carry it on.
+
+    ``performing`` makes the performer from what hands in an event and what says that a task has ended.
+    """
+
+    def __init__(
+        self,
+        execution: C,
+        recorder: Recorder,
+        journal: Journal,
+        lease: Lease,
+        clock: Clock,
+        observers: Observers,
+        performing: Callable[[Deliver, Callable[[], None]], P],
+    ) -> None:
+        self.execution = execution
+        self.observers = observers
+        self._recorder = recorder
+        self._journal = journal
+        self._lease = lease
+        self._clock = clock
+        self._performer = performing(self.deliver, self._awake)
+        self._inbox: deque[tuple[Delivery, int | None]] = deque()
+        self._consumed: list[int] = []
+        self._effects: list[tuple[str, Command]] = []
+        self._seen: list[tuple[int, int, Applied]] = []
+        self._wake: asyncio.Future[None] | None = None
+        self._renewal: Timer | None = None
+        self._renew_due = False
+        self._look: Timer | None = None
+        self._look_due = False
+        self._handed_in: set[int] = set()
+        self.started_at_us = 0
+        self.last_at_us = 0
+        self.ended = False
+
+    @property
+    def performer(self) -> P:
+        """What carries out this run's commands."""
+        return self._performer
+
+    # -- from outside ------------------------------------------------------------------------------------------------
+
+    def deliver(self, machine: str, instance: str, event: Event, cause: str | None = None, posted: int | None = None) -> None:
+        """Hand in an event, on the event loop's thread. ``posted`` is the message in the journal that it came from."""
+        self._inbox.append((Delivery(machine, instance, event, cause), posted))
+        self._awake()
+
+    async def take_posted(self) -> None:
+        """Hand in what other processes have left for this run, each message once; the entry that records it removes it."""
+        for message in await self._journal.posted(self._lease.run_id):
+            if message.id not in self._handed_in:
+                self._handed_in.add(message.id)
+                self.deliver(*self._performer.event_from(message.data), posted=message.id)
+
+    def take_up(self) -> None:
+        """Go on where the record ends: what follows inside the run is applied, what was being performed is dropped.
+
+        The rows for a resumption say what happens to performed commands: performing one here could be the second time.
+        """
+        while (following := self.execution.next_command()) is not None:
+            _, _, delivery = following
+            if delivery is not None:
+                self._apply(delivery)
+        if self.execution.main.ended:
+            self._end()
+
+    def stop(self) -> None:
+        """Ask for a graceful stop."""
+        self.tell(StopRequested())
+
+    def cancel(self) -> None:
+        """Ask for an end at once."""
+        self.tell(CancelRequested())
+
+    def tell(self, event: Event) -> None:
+        """Hand in an event for the run itself."""
+        main = self.execution.main
+        self.deliver(main.table.name, main.name, event)
+
+    def _awake(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    # -- the loop ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Pump until the run has ended or waits for a person. Raises JournalError when it cannot be recorded."""
+        self._schedule_renewal()
+        try:
+            while not self.ended:
+                if self._inbox:
+                    await self._turn()
+                elif self._renew_due:
+                    await self._renew()
+                elif self._look_due or (self._look is not None and not self._performer.asking):
+                    await self._look_for_decisions()
+                elif self._performer.idle:
+                    break
+                else:
+                    await self._wait()
+            await self._flush()
+        finally:
+            for timer in (self._renewal, self._look):
+                if timer is not None:
+                    timer.cancel()
+            await self._performer.aclose()
+
+    async def _turn(self) -> None:
+        """One event and everything that follows from it inside the run."""
+        delivery, posted = self._inbox.popleft()
+        if posted is not None:
+            self._consumed.append(posted)
+        self._apply(delivery)
+        self._follow()
+        if (defect := self.execution.take_defect()) is not None:
+            self.tell(defect)
+        if self.execution.main.ended and not self.ended:
+            self._end()
+        if self.ended or getattr(delivery.event, "durable", True):
+            await self._flush()
+        effects, self._effects = self._effects, []
+        for cause, command in effects:
+            self._performer.perform(cause, command)
+
+    def _follow(self) -> None:
+        while (following := self.execution.next_command()) is not None:
+            cause, command, delivery = following
+            if delivery is None and (outcome := self._performer.now(command)) is not None:
+                delivery = Delivery(*outcome, cause=cause)
+            if delivery is not None:
+                self._apply(delivery)
+            else:
+                self._effects.append((cause, command))
+
+    def _apply(self, delivery: Delivery) -> None:
+        seq = self._recorder.next_seq
+        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
+        applied = self.execution.apply(seq, delivery)
+        self._recorder.add(
+            encode_event_entry(seq, self.last_at_us, delivery, applied.source.value, applied.decision, applied.facts)
+        )
+        if self.observers.watching:
+            self._seen.append((seq, self.last_at_us, applied))
+        if delivery.instance not in self.execution.live:
+            self._performer.ended(delivery.instance)
+        if isinstance(applied.decision, Refused) and delivery.cause is not None:
+            # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
+            self.tell(self.execution.defect(applied.decision.why))
+
+    def _end(self) -> None:
+        """Write the last entry. Everything has settled: the rows that end a run command it."""
+        if len(self.execution.live) > 0:
+            raise InternalError(
+                f"the run ended while {', '.join(self.execution.live)} had not",
+                where=f"run {self._lease.run_id}, entry {self._recorder.next_seq}",
+            )
+        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
+        self._recorder.add(self.execution.end(self._recorder.next_seq, self.last_at_us).encode())
+        self.ended = True
+
+    @property
+    def times_us(self) -> tuple[int, int]:
+        """When the run began, and the time of its last entry."""
+        return self.started_at_us, self.last_at_us
+
+    # -- the record --------------------------------------------------------------------------------------------------
+
+    async def _flush(self) -> None:
+        consumed, self._consumed = tuple(self._consumed), []
+        await self._recorder.flush(self._lease, consumed)
+        if self._seen:
+            seen, self._seen = self._seen, []
+            for seq, at_us, applied in seen:
+                self.observers.entry(run_event(self._lease.run_id, seq, at_us, applied), applied, self.execution)
+
+    def _schedule_renewal(self) -> None:
+        def due() -> None:
+            self._renew_due = True
+            self._awake()
+
+        self._renewal = self._clock.call_later(RENEW_S, due)
+
+    async def _renew(self) -> None:
+        self._renew_due = False
+        await self._journal.renew(self._lease)
+        self._schedule_renewal()
+
+    def _schedule_look(self) -> None:
+        def due() -> None:
+            self._look_due = True
+            self._awake()
+
+        self._look = self._clock.call_later(LOOK_S, due)
+
+    async def _look_for_decisions(self) -> None:
+        """Also once more when nobody is asked any longer: what crossed the decision goes on record too."""
+        if self._look is not None:
+            self._look.cancel()
+        self._look, self._look_due = None, False
+        await self.take_posted()
+
+    async def _wait(self) -> None:
+        """Until something arrives; every effect under way has a deadline of its own."""
+        if self._look is None and self._performer.asking:
+            self._schedule_look()
+        self._wake = asyncio.get_running_loop().create_future()
+        try:
+            await self._wake
+        finally:
+            self._wake = None

@@ -1,0 +1,1 @@
+"""What callers see of a run. Views only: nothing here decides anything."""

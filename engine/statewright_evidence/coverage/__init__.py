@@ -1,0 +1,1 @@
+"""Which rows, cells and answers the journals of runs show."""

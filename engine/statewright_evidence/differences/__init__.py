@@ -1,0 +1,1 @@
+"""What differs between two machines, and which recorded runs it would concern."""

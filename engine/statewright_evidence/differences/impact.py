@@ -1,0 +1,226 @@
+"""Change-impact replay: recorded runs against a changed machine, and where each would have gone another way.
+
+The recorded events of the machine's instances are given to the changed machine for as long as it does what the record says.
+Where it leads to another state or gives other commands, the world would have answered otherwise: from that entry on the
+record says nothing, and nothing is claimed. Another row with the same target and the same commands changes a name only,
+and the replay goes on. Nothing is done but reading, one run at a time, each entry once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from enum import StrEnum
+
+from statewright.journal.pinned import PinnedTable, read_table
+from statewright.journal.shapes import Answer, EndShape, EventShape, HeaderShape, TakenShape, read_entry
+from statewright_evidence.differences.machines import Machine
+from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Instance, Judge, Judgement, Undecided
+from statewright_states.errors import JournalDamaged
+from statewright_states.frozen import dataclass
+from statewright_states.words.ports import Journal, StoredEntry
+
+
+class Effect(StrEnum):
+    """What a changed machine means for a recorded run."""
+
+    SAME = "same"
+    """The same rows to its end, or as far as it went."""
+    RENAMED = "renamed"
+    """Other rows by name, with the same targets and commands: the same course."""
+    DEPARTS = "departs"
+    """It leads elsewhere or commands something else at some entry."""
+    UNDECIDED = "undecided"
+    """It cannot be decided from the record, from some entry on."""
+    NOT_CONCERNED = "not concerned"
+    """The run has no such machine."""
+    UNREADABLE = "unreadable"
+    """The record is damaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An entry at which the changed machine does something else, and what: the recorded decision and the changed one.
+
+    ``what`` names what differs: row, target, commands. ``answers`` are all that the changed machine asked for, ``telling``
+    the questions that either decision rests on. ``why`` is set where nothing can be decided.
+    """
+
+    seq: int
+    instance: str
+    state: str
+    event: str
+    answers: Mapping[str, Answer]
+    telling: tuple[str, ...]
+    what: tuple[str, ...]
+    recorded: str
+    changed: str
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunImpact:
+    """What a changed machine means for one run. ``judged`` counts the entries that were compared."""
+
+    run_id: str
+    effect: Effect
+    judged: int = 0
+    entries: int = 0
+    """The entries of this machine on record."""
+    place: Place | None = None
+    """The first entry that differs: of a run that departs the one where it does, otherwise the first with another name."""
+    outcome: str | None = None
+    """How the run ended; None for one that has not."""
+    new_outcome: str | None = None
+    """How it would end, where the record shows that; None where it does not."""
+    problem: str = ""
+
+    @property
+    def affected(self) -> bool:
+        """Whether its course or its outcome would change, or it cannot be said."""
+        return self.effect in (Effect.DEPARTS, Effect.UNDECIDED)
+
+
+def judge_of(machine: Machine) -> Judge:
+    """Who judges by this machine: by its code where there is any."""
+    return CodeJudge(machine.table) if machine.table is not None else FormJudge(machine.form)
+
+
+async def impacts(journal: Journal, machine: Machine, run_ids: Sequence[str] | None = None) -> AsyncIterator[RunImpact]:
+    """What a changed machine means for these runs (all of the journal by default), one after another.
+
+    A record that is damaged is reported and passed over. Raises RunNotFound, JournalUnavailable, NotAJournal.
+    """
+    replay = ImpactReplay(journal, judge_of(machine))
+    for run_id in await journal.run_ids() if run_ids is None else run_ids:
+        yield await replay.of_run(run_id)
+
+
+class ImpactReplay:
+    """Replays runs of a journal against one changed machine; knows the machines that runs are pinned to once read."""
+
+    def __init__(self, journal: Journal, judge: Judge) -> None:
+        self._journal = journal
+        self._judge = judge
+        self._pinned: dict[str, PinnedTable | None] = {}
+
+    async def of_run(self, run_id: str) -> RunImpact:
+        """What the changed machine means for one run. Raises RunNotFound."""
+        try:
+            entries = await self._journal.entries(run_id)
+            header = _header(entries)
+            if self._judge.machine not in header.machines:
+                return RunImpact(run_id, Effect.NOT_CONCERNED)
+            pinned = await self._pinned_table(header.machines[self._judge.machine])
+            return _Walk(run_id, self._judge, header.machine, pinned).through(entries[1:])
+        except JournalDamaged as error:
+            return RunImpact(run_id, Effect.UNREADABLE, problem=f"{error.what}, {error.where}")
+        except ValueError as error:
+            return RunImpact(run_id, Effect.UNREADABLE, problem=str(error))
+
+    async def _pinned_table(self, digest: str) -> PinnedTable | None:
+        if digest not in self._pinned:
+            data = await self._journal.blob(digest)
+            try:
+                self._pinned[digest] = read_table(self._judge.machine, data) if data is not None else None
+            except ValueError:
+                self._pinned[digest] = None
+        return self._pinned[digest]
+
+
+def _header(entries: Sequence[StoredEntry]) -> HeaderShape:
+    header = read_entry(entries[0].data)[0] if entries else None
+    if not isinstance(header, HeaderShape):
+        raise ValueError("the run has no header")  # noqa: TRY004 - the record is at fault, not a caller's type
+    return header
+
+
+class _Walk:
+    """One run, entry by entry."""
+
+    def __init__(self, run_id: str, judge: Judge, main: str, pinned: PinnedTable | None) -> None:
+        self._run_id = run_id
+        self._judge = judge
+        self._main = main
+        self._pinned = pinned
+        self._instances: dict[str, Instance] = {}
+        self._effect = Effect.SAME
+        self._judged = 0
+        self._entries = 0
+        self._place: Place | None = None
+        self._outcome: str | None = None
+        self._new_outcome: str | None = None
+
+    def through(self, entries: Sequence[StoredEntry]) -> RunImpact:
+        """Walk through the entries after the header. Raises ValueError for one that cannot be read."""
+        for stored in entries:
+            try:
+                entry, _ = read_entry(stored.data)
+            except ValueError as error:
+                raise ValueError(f"entry {stored.seq}: {error}") from error
+            if isinstance(entry, EndShape):
+                self._outcome = f"{entry.status}/{entry.stop_reason}"
+            elif isinstance(entry, EventShape) and entry.machine == self._judge.machine:
+                self._entries += 1
+                if self._effect in (Effect.SAME, Effect.RENAMED):
+                    self._judge_entry(entry)
+        if self._effect in (Effect.SAME, Effect.RENAMED):
+            self._new_outcome = self._outcome
+        counts = self._judged, self._entries
+        return RunImpact(self._run_id, self._effect, *counts, self._place, self._outcome, self._new_outcome)
+
+    def _judge_entry(self, entry: EventShape) -> None:
+        instance = self._instances.get(entry.instance)
+        if instance is None:
+            if entry.source != self._judge.initial:
+                self._effect = Effect.DEPARTS
+                self._place = self._place_of(entry, ("initial state",), f"begins in {self._judge.initial}", entry.answers)
+                return
+            instance = self._instances[entry.instance] = self._judge.begin()
+        try:
+            judgement = instance.judge(entry, self._pinned)
+        except Undecided as why:
+            self._effect = Effect.UNDECIDED
+            self._place = self._place_of(entry, (), "not known", entry.answers, why=str(why))
+            return
+        self._judged += 1
+        self._compare(entry, judgement)
+
+    def _compare(self, entry: EventShape, judgement: Judgement) -> None:
+        to = entry.to if isinstance(entry, TakenShape) else entry.source
+        differs = (
+            *(("row",) if judgement.decided != entry.decided else ()),
+            *(("target",) if judgement.to != to else ()),
+            *(() if judgement.same_commands else ("commands",)),
+        )
+        if not differs or (differs == ("row",) and self._place is not None):
+            return
+        changed = _decision(judgement.decided, judgement.to, judgement.commanded)
+        self._place = self._place_of(entry, differs, changed, judgement.answers, judgement.telling)
+        self._effect = Effect.RENAMED if differs == ("row",) else Effect.DEPARTS
+        if self._effect is Effect.DEPARTS and entry.machine == self._main and judgement.to in self._judge.final:
+            self._new_outcome = f"{judgement.to}/{judgement.stop_reason}" if judgement.stop_reason else judgement.to
+
+    def _place_of(
+        self,
+        entry: EventShape,
+        what: tuple[str, ...],
+        changed: str,
+        answers: Mapping[str, Answer],
+        telling: tuple[str, ...] = (),
+        *,
+        why: str = "",
+    ) -> Place:
+        stated = (*self._pinned.rows, *self._pinned.ignores) if self._pinned else ()
+        recorded = next((tuple(each.when) for each in stated if each.id == entry.decided), ())
+        asked = tuple(dict.fromkeys((*recorded, *telling)))
+        return Place(entry.seq, entry.instance, entry.source, entry.event, answers, asked, what, _recorded(entry), changed, why)
+
+
+def _recorded(entry: EventShape) -> str:
+    if not isinstance(entry, TakenShape):
+        return _decision(entry.decided, entry.source, "nothing")
+    return _decision(entry.row, entry.to, ", ".join(command.command for command in entry.commands) or "nothing")
+
+
+def _decision(decided: str | None, to: str, commanded: str) -> str:
+    return f"{decided or 'refused'} → {to}, commands {commanded}"

@@ -1,0 +1,206 @@
+"""The machines that can be compared, by the names that people give them on a command line.
+
+``run`` is a table of this installation, ``run@1`` a released version, ``module:TABLE`` (or ``path/to/file.py:TABLE``) a table
+of the caller's, and the name of a file one that holds a canonical form. What a run is pinned to stands in its journal.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+from hashlib import sha256
+from pathlib import Path
+from types import ModuleType
+from typing import Any, TypeGuard
+
+from pydantic import ValidationError
+
+from statewright.journal.entry import TABLES
+from statewright.journal.pinned import PinnedRow, PinnedTable, read_table
+from statewright.journal.shapes import HeaderShape, in_words, read_entry
+from statewright.tools.suggestion import did_you_mean
+from statewright_states.errors import ConfigurationError, JournalDamaged, StatewrightError
+from statewright_states.form.table import Table
+from statewright_states.frozen import dataclass
+from statewright_states.requirements import stated_in
+from statewright_states.versions import Version, Words, version_with, versions
+from statewright_states.words.ports import Journal
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """A machine: what decides (its canonical form), and what is known beside it.
+
+    ``table`` is the code, where there is any; ``words`` says what its rows are for, and is empty where nobody knows.
+    """
+
+    label: str
+    form: PinnedTable
+    fingerprint: str
+    table: Table[Any] | None = None
+    words: Mapping[str, Words] = field(default_factory=dict[str, Words])
+
+
+def of_table(table: Table[Any], label: str | None = None) -> Machine:
+    """A table as a machine that can be compared."""
+    form = PinnedTable.model_validate_json(table.canonical)
+    words = {stated.id: Words(stated.req, stated.why) for stated in stated_in(table)}
+    return Machine(label or table.name, form, table.fingerprint, table, words)
+
+
+def of_version(version: Version) -> Machine:
+    """A released version. Raises ConfigurationError when its files are not what they were."""
+    return Machine(version.name, _read(version.form(), str(version.form_path)), version.fingerprint, None, version.words())
+
+
+def of_form(data: bytes, where: str) -> Machine:
+    """A machine from its canonical form; its words are those of the table or the version that it is, if it is one.
+
+    ``where`` says where the bytes come from. Raises ConfigurationError when they are no machine.
+    """
+    form, fingerprint = _read(data, where), sha256(data).hexdigest()
+    for table in TABLES.values():
+        if table.fingerprint == fingerprint:
+            return Machine(f"{where} ({table.name}, as it is here)", form, fingerprint, table, of_table(table).words)
+    version = version_with(fingerprint)
+    if version is not None:
+        return Machine(f"{where} ({version.name})", form, fingerprint, None, version.words())
+    return Machine(where, form, fingerprint)
+
+
+def find_machine(reference: str) -> Machine | None:
+    """The machine that somebody names; None when it is no such name, so that it may be that of a run.
+
+    Raises ConfigurationError for a version, a file or a module that is named and is not there, or holds no machine.
+    """
+    if reference in TABLES:
+        return of_table(TABLES[reference])
+    name, at, number = reference.rpartition("@")
+    if at and name in TABLES:
+        return of_version(_version(name, number, reference))
+    path = Path(reference)
+    if path.suffix == ".json" or path.is_file():
+        return of_form(_bytes(path), reference)
+    return of_table(load_table(reference), reference) if ":" in reference else None
+
+
+async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, Machine]:
+    """The machines that a run is pinned to, by their names. Raises RunNotFound, JournalDamaged."""
+    where = f"run {run_id}, entry 0"
+    try:
+        header, _ = read_entry((await journal.entries(run_id))[0].data)
+    except (ValueError, IndexError) as error:
+        raise JournalDamaged(f"the header cannot be read: {error}", where=where, cure="verify the journal", seq=0) from error
+    if not isinstance(header, HeaderShape):
+        raise JournalDamaged("the run has no header", where=where, cure="verify the journal", seq=0)
+    found: dict[str, Machine] = {}
+    for name, digest in header.machines.items():
+        data = await journal.blob(digest)
+        try:
+            if data is None or f"sha256:{sha256(data).hexdigest()}" != digest:
+                raise ValueError("its bytes are missing, or not what they were")
+            read_table(name, data)
+        except ValueError as error:
+            what = f"the machine {name} that the run is pinned to cannot be read: {error}"
+            raise JournalDamaged(what, where=where, cure="verify the journal", seq=0) from error
+        found[name] = of_form(data, f"{name} of run {run_id}")
+    return found
+
+
+def load_table(reference: str) -> Table[Any]:
+    """The table that ``module:TABLE`` or ``path/to/file.py:TABLE`` names. Raises ConfigurationError."""
+    source, _, attribute = reference.rpartition(":")
+    module = _module(source, reference)
+    found = getattr(module, attribute, None)
+    if _is_table(found):
+        return found
+    tables = [name for name, value in vars(module).items() if _is_table(value)]
+    raise ConfigurationError(
+        f"{source} has no table {attribute!r}",
+        where=reference,
+        cure=did_you_mean(attribute, tables) if tables else "name a module that holds a statewright_states.form.table.Table",
+    )
+
+
+def _is_table(value: object) -> TypeGuard[Table[Any]]:
+    return isinstance(value, Table)
+
+
+def _module(source: str, reference: str) -> ModuleType:
+    try:
+        if str(Path.cwd()) not in sys.path:
+            sys.path.insert(0, str(Path.cwd()))
+        return _file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
+    except StatewrightError:  # a table that breaks a rule of the format says so itself
+        raise
+    except (Exception, SystemExit) as error:  # importing runs whatever stands in the module
+        raise ConfigurationError(
+            f"{source or 'a module without a name'} cannot be imported: {traceback.format_exception_only(error)[-1].strip()}",
+            where=reference,
+            cure="name a module that is installed or in the current directory, or a path that ends in .py; mend what it raises",
+        ) from error
+
+
+def _file(path: Path) -> ModuleType:
+    name = str(path.resolve(strict=True))
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = importlib.util.spec_from_file_location(name, name)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is no Python file")
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module
+
+
+def _version(name: str, number: str, reference: str) -> Version:
+    known = versions().get(name, ())
+    found = next((version for version in known if str(version.number) == number), None)
+    if found is None:
+        raise ConfigurationError(
+            f"there is no version {number!r} of the table {name}",
+            where=reference,
+            cure=f"use one of: {', '.join(version.name for version in known)}",
+        )
+    return found
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigurationError(
+            f"the file cannot be read: {error.strerror}", where=str(path), cure="name a file that holds a canonical form"
+        ) from error
+
+
+def _read(data: bytes, where: str) -> PinnedTable:
+    cure = "name a file that holds a table's canonical form, as `Table.canonical` gives it and journals pin it"
+    try:
+        form = PinnedTable.model_validate_json(data)
+    except ValidationError as error:
+        raise ConfigurationError(f"it is no machine: {in_words(error)}", where=where, cure=cure) from error
+    unknown = next(_undeclared(form), None)
+    if unknown is not None:
+        raise ConfigurationError(f"it is no machine: {unknown}", where=where, cure=cure)
+    return form
+
+
+def _undeclared(form: PinnedTable) -> Iterator[str]:
+    """What rows and ignores name that the form does not declare."""
+    for stated in (*form.rows, *form.ignores):
+        to = [stated.to] if isinstance(stated, PinnedRow) and stated.to is not None else []
+        for state in (*stated.sources, *to):
+            if state not in form.states:
+                yield f"{stated.id} names the state {state!r}, which it has not"
+        for question, allowed in stated.when.items():
+            if not allowed or set(allowed) - set(form.questions.get(question, ())):
+                yield f"{stated.id} demands an answer of {question!r} that this question has not"

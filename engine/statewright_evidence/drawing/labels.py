@@ -1,0 +1,95 @@
+"""What stands on a line of the overview: where it leads, and the events that lead there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+
+from statewright_evidence.drawing.picture import Card, Course, Edge, Line, Section
+from statewright_evidence.drawing.type_metrics import text_width
+from statewright_states.frozen import dataclass, replace
+
+TYPE = 12
+LINE_HEIGHT = 15.5
+PADDING = 5.0
+MAX_WIDTH = 205.0
+STOP = "■ "
+"""Before a stop or a cancellation: colour alone says nothing to those who do not see it."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelLine:
+    """``lead`` is where the line leads (once a label), ``event`` the event, ``rows`` its row or how many they are."""
+
+    lead: str
+    event: str
+    rows: str
+    happy: bool
+    stop: bool
+
+    @property
+    def text(self) -> str:
+        return " ".join(filter(None, (self.lead, self.event, self.rows)))
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The lines of a label and its size."""
+
+    lines: tuple[LabelLine, ...]
+    width: float
+    height: float
+
+
+def label_of(card: Card, edge: Edge, target: str = "") -> Label:
+    """The label of an edge; ``target`` is named where the line does not lead straight to it."""
+    return label_from(_lines(card.sections[edge.section], f"→ {target}" if target else ""))
+
+
+def stays_of(card: Card) -> Label | None:
+    """What is said about the rows that keep the state; None where there are none."""
+    quiet = [section for section in card.sections if section.course in (Course.STAYS, Course.RESUMED)]
+    lines = [line for section in quiet for line in _lines(section, "stays" if section is quiet[0] else "")]
+    return label_from(lines) if lines else None
+
+
+def _lines(section: Section, lead: str) -> list[LabelLine]:
+    ordered = sorted(section.lines, key=lambda line: _first(section.lines, line.event))
+    lines: list[LabelLine] = []
+    for event, rows in groupby(ordered, key=lambda line: line.event):
+        found = tuple(rows)
+        many = found[0].row if len(found) == 1 else f"{len(found)} rows"
+        stop = found[0].stop
+        name = STOP * stop + (event if len(found) == 1 else f"{event}:")
+        lines.append(LabelLine("" if lines else lead, name, many, any(row.happy for row in found), stop))
+    return lines
+
+
+def _first(lines: tuple[Line, ...], event: str) -> int:
+    return next(number for number, line in enumerate(lines) if line.event == event)
+
+
+def label_from(lines: Iterable[LabelLine], max_width: float = MAX_WIDTH) -> Label:
+    """The label of these lines, as large as they need it; a line wider than ``max_width`` is broken after its lead."""
+    found = tuple(part for line in lines for part in _broken(line, max_width))
+    width = max(label_width(line) for line in found) + 2 * PADDING
+    return Label(found, width, len(found) * LINE_HEIGHT + 2 * PADDING - 3)
+
+
+def _broken(line: LabelLine, max_width: float) -> tuple[LabelLine, ...]:
+    if not line.lead or label_width(line) <= max_width:
+        return (line,)
+    return LabelLine(line.lead, "", "", line.happy, stop=False), replace(line, lead="")
+
+
+def label_width(line: LabelLine) -> float:
+    """The width of a line as it is set: the lead and the happy path in bold."""
+    return sum(text_width(text, TYPE, bold=bold) for text, bold in pieces(line))
+
+
+def pieces(line: LabelLine) -> tuple[tuple[str, bool], ...]:
+    """The text in pieces, each bold or not; together they are ``text``."""
+    rest = " ".join(filter(None, (line.event, line.rows)))
+    if not line.lead:
+        return ((rest, line.happy),)
+    return ((f"{line.lead} ", True), (rest, line.happy)) if rest else ((line.lead, True),)

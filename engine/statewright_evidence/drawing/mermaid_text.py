@@ -1,0 +1,84 @@
+"""Mermaid: the picture as a ``stateDiagram-v2``, for pages that render it (forges, wikis, notebooks).
+
+One edge for each two cards, with the ids of its rows under their events; what stays or is ignored is a note beside its
+state. Edges of the happy path come first. The grammar ends a label at a colon or semicolon, so these and the other
+characters with a meaning are written as Mermaid's entities (``#58;``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby
+from re import ASCII, sub
+
+from statewright_evidence.drawing.picture import Card, Course, Edge, Picture, Section
+from statewright_evidence.drawing.style import PALETTE
+
+SPECIAL = frozenset("#:;\"'<>{}[]()|\\`%&~*")
+RESERVED = frozenset(
+    ("as", "class", "classDef", "click", "default", "direction", "end", "fork", "href", "join", "note", "state")
+)
+OUTCOMES = (Course.SUCCESS, Course.PARTIAL, Course.FAILED)
+
+
+def mermaid_document(drawn: Picture) -> str:
+    """The picture in Mermaid's language."""
+    names = _names(drawn)
+    edges = sorted(drawn.edges, key=lambda edge: edge.course is not Course.HAPPY)
+    lines = [
+        f"%% The {drawn.name} machine, fingerprint {drawn.fingerprint}. Generated: do not edit.",
+        "stateDiagram-v2",
+        "  direction LR",
+        *(f'  state "{plain(card.title)}" as {names[card.id]}' for card in drawn.cards),
+        *(f"  [*] --> {names[card.id]}" for card in drawn.cards if card.initial),
+        *(f"  {names[edge.tail]} --> {names[edge.head]} : {_label(drawn, edge)}" for edge in edges),
+        *(f"  {names[card.id]} --> [*]" for card in drawn.cards if card.outcome),
+        *(line for card in drawn.cards for line in _note(card, names[card.id])),
+        *_classes(drawn, names),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _names(drawn: Picture) -> dict[str, str]:
+    """A name that Mermaid can read for each card: its title where that is one, else a number."""
+    names: dict[str, str] = {}
+    for number, card in enumerate(drawn.cards):
+        name = sub(r"\W+", "_", card.title, flags=ASCII)
+        readable = name[:1].isalpha() and name not in RESERVED and name not in names.values()
+        names[card.id] = name if readable else f"card_{number}"
+    return names
+
+
+def _label(drawn: Picture, edge: Edge) -> str:
+    section = next(card for card in drawn.cards if card.id == edge.tail).sections[edge.section]
+    return "<br/>".join(_by_event(section))
+
+
+def _by_event(section: Section) -> Iterable[str]:
+    for event, lines in groupby(section.lines, key=lambda line: line.event):
+        yield plain(f"{event} {', '.join(line.row for line in lines)}")
+
+
+def _note(card: Card, name: str) -> Iterable[str]:
+    quiet = [section for section in card.sections if not section.target]
+    if quiet:
+        yield f"  note right of {name}"
+        for section in quiet:
+            yield from (f"    {plain(section.title)} {text}" for text in _by_event(section))
+        yield "  end note"
+
+
+def _classes(drawn: Picture, names: dict[str, str]) -> Iterable[str]:
+    happy = [names[card.id] for card in drawn.cards if card.happy and not card.outcome]
+    styled = [(Course.HAPPY, happy)]
+    styled += [(outcome, [names[card.id] for card in drawn.cards if card.outcome is outcome]) for outcome in OUTCOMES]
+    for course, members in styled:
+        if members:
+            stroke, fill = PALETTE[course][0], PALETTE[f"{course}-tint"][0]
+            yield f"  classDef {course} fill:{fill},stroke:{stroke},color:{stroke}"
+            yield f"  class {','.join(members)} {course}"
+
+
+def plain(text: str) -> str:
+    """Text without a meaning to Mermaid."""
+    return "".join(f"#{ord(letter)};" if letter in SPECIAL else letter for letter in text)

@@ -1,0 +1,136 @@
+"""What a drawing shows, before any format: cards, their sections and lines, and the edges between cards.
+
+Theory of operation. Drawn with one arrow a row, a machine of 79 rows is a tangle. So each state is a *card* that says
+all that may happen there: one *section* for each state that can follow, one *line* for each row that leads to it; then
+the rows that stay, the rows of a resumption, and what is ignored. A section has one edge to its target, however many
+rows it lists. A row that leaves several states in the same way is said once, on a *group* card that names these states.
+
+Element ids. A line has its row's id. A row that stands on several cards (it stays in each of several states, or the
+happy path passes it) has the plain id on one of them, the first or the happy path's, and ``ID--state`` on the others.
+Cards are ``machine-state``, edges ``machine-state-to-state``, groups ``machine-from-state-state`` or, when no live
+state is missing, ``machine-from-every-live-state``; with ``in`` instead of ``from`` where nothing leaves: what every end
+ignores is ``machine-in-every-end``, what every state does ``machine-in-every-state``. The card with the rows of what
+the overview shows is ``machine-state--rows``. A character that an id cannot hold is percent-encoded.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any
+from urllib.parse import quote
+
+from statewright_evidence.drawing.words import one_line
+from statewright_states.form.table import Table
+from statewright_states.frozen import dataclass
+
+
+class Course(StrEnum):
+    """Where a section leads, which decides how it is drawn. In this order sections stand on a card."""
+
+    HAPPY = "happy"
+    ONWARD = "onward"
+    BACK = "back"
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+    STAYS = "stays"
+    RESUMED = "resumed"
+    IGNORED = "ignored"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One row on a card: ``id`` is unique in the picture, ``when`` are its telling conditions, ``whole`` is all of it."""
+
+    id: str
+    row: str
+    event: str
+    when: tuple[str, ...]
+    whole: str
+    happy: bool
+    stop: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The lines of a card that go the same way. ``target`` is the id of the card they lead to, or empty."""
+
+    title: str
+    course: Course
+    lines: tuple[Line, ...]
+    target: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A state or a group of states. ``outcome`` is set for final states; ``last`` cards stand in the last column."""
+
+    id: str
+    title: str
+    sections: tuple[Section, ...]
+    group: bool = False
+    initial: bool = False
+    happy: bool = False
+    last: bool = False
+    outcome: Course | None = None
+
+    @property
+    def leads(self) -> bool:
+        """Whether any of its rows leads to another state."""
+        return any(section.target for section in self.sections)
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """From section number ``section`` of the card ``tail`` to the card ``head``."""
+
+    id: str
+    tail: str
+    section: int
+    head: str
+    course: Course
+    rows: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A whole drawing. ``happy`` alternates state and row id along the happy path."""
+
+    id: str
+    name: str
+    fingerprint: str
+    happy: tuple[str, ...]
+    cards: tuple[Card, ...]
+    edges: tuple[Edge, ...]
+
+    def title(self, card: str) -> str:
+        """The title of the card of this id."""
+        return next(each.title for each in self.cards if each.id == card)
+
+
+def happy_steps(table: Table[Any]) -> dict[str, StrEnum]:
+    """The rows of the happy path in order, each with the state in which it fires."""
+    rows = {row.id: row for row in table.rows}
+    steps: dict[str, StrEnum] = {}
+    state = table.initial
+    for identity in table.happy:
+        row = rows[identity]
+        steps[identity] = state if state in row.sources else row.sources[0]
+        state = row.target(steps[identity])
+    return steps
+
+
+def happy_course(table: Table[Any]) -> tuple[str, ...]:
+    """State, row, state, row, … state: the happy path as people say it; empty where none is declared."""
+    steps = happy_steps(table)
+    if not steps:
+        return ()
+    rows = {row.id: row for row in table.rows}
+    last, state = list(steps.items())[-1]
+    walked = [word for row, at in steps.items() for word in (at.value, row)]
+    return tuple(map(one_line, (*walked, rows[last].target(state).value)))
+
+
+def element_id(text: str) -> str:
+    """The text as an element id: characters that an id cannot hold are percent-encoded."""
+    return quote(text, safe="()+,:=@", errors="replace")

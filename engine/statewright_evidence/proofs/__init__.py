@@ -1,0 +1,1 @@
+"""Proofs over all states that the tables can come to, alone and together."""

@@ -1,0 +1,254 @@
+"""What may come to a run table: every kind of reply and failure, tool calls in every order, people, deaths, deadlines.
+
+Budgets are explored as what they are to the table: with room, and without. Sizes are one that fits and one that does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from functools import cache
+from itertools import product
+
+from statewright_evidence.proofs.alphabets.replies import CALLS, SAME_CALLS, Spent, replies, reply, spendings
+from statewright_evidence.proofs.alphabets.settings import FULL
+from statewright_evidence.proofs.properties import Kind
+from statewright_states.form.row import Event
+from statewright_states.frozen import dataclass
+from statewright_states.run.events import (
+    CallDecided,
+    CallFailed,
+    CallTimedOut,
+    CompactionPlanned,
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    EstimatorFailed,
+    LaneGranted,
+    MessageUnreadable,
+    OutcomeStated,
+    RunAdmitted,
+    RunDeadline,
+    StartDenied,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    ToolSettled,
+    VerdictReached,
+)
+from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts, RunSettings, RunState
+from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+
+S = RunState
+NOT_ADMITTED = (S.ACCEPTED,)
+FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
+Offered = Sequence[tuple[Event, Kind]]
+FITS, TOO_LONG = 1, 2
+"""Tokens of a transcript, where the window holds one."""
+
+
+# -- everything that may come, but for what depends on the calls of a reply ------------------------------------------------
+
+PEOPLE: Offered = tuple((event, Kind.MAYBE) for event in (StopRequested(), CancelRequested()))
+OUTSIDE: Offered = (
+    *PEOPLE,
+    (RunDeadline(), Kind.TIMER),
+    (EngineFailed("defect"), Kind.MAYBE),
+    (EstimatorFailed("no number"), Kind.MAYBE),
+    (OutcomeStated("another tool", True, "ann", ""), Kind.MAYBE),
+    (MessageUnreadable("it is not JSON", "raw"), Kind.MAYBE),
+)
+TAKEN_UP: Offered = ((Resumed(2), Kind.MAYBE),)
+LATE: Offered = tuple(
+    (event, Kind.MAYBE)
+    for event in (
+        StopRequested(),
+        CancelRequested(),
+        RunDeadline(),
+        EngineFailed("defect"),
+        MessageUnreadable("it is not JSON", "raw"),
+        LaneGranted(),
+        ContextBuilt(1, (), FITS),
+        ContextFailed("late"),
+        StartDenied("late", ()),
+        OutcomeStated("tool-1", True, "ann", ""),
+    )
+)
+
+
+def _due(events: Iterable[Event]) -> Offered:
+    return tuple((event, Kind.DUE) for event in events)
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What may come to a run with these settings; made once for all its states."""
+
+    sizes: tuple[int, ...]
+    generating: Offered
+    closing: Offered
+    evaluating: Offered
+    planning: Offered
+    summarising: Offered
+
+
+def bounds(settings: Sequence[RunSettings]) -> str:
+    """What is explored with these settings, in words."""
+    steps = max(each.max_steps for each in settings)
+    pairs = "; any two of these values together" if settings is FULL else ""
+    return (
+        f"{len(settings)} settings (up to {steps} steps; 0 or 1 continuations, corrections and identical calls; each mode of "
+        f"evaluation; each budget: none, with room and used up{pairs}); every kind of reply, 0 to {max(map(len, CALLS))} tool "
+        "calls in each, in every order, with and without persons; every failure; messages that fit and that do not; a stop, "
+        "a cancellation, the run deadline, a defect, a resumption and late results at any time"
+    )
+
+
+@cache
+def _offers(settings: RunSettings) -> Offers:
+    sizes = (FITS, TOO_LONG) if settings.window_tokens else (FITS,)
+    used = spendings(settings)
+    unanswered = _due(_unanswered({spent.attempts for spent in used}))
+    answered = (answer for spent in used for answer in replies(spent, same_again=bool(settings.max_identical_calls)))
+    last_words = (reply(Finish.STOP, Spent(), has_text=True), reply(Finish.TOOL_CALLS, Spent(), CALLS[2]))
+    return Offers(
+        sizes=sizes,
+        generating=(*_due(answered), *unanswered),
+        closing=(*_due(last_words), *unanswered),
+        evaluating=_due(_verdicts(used)),
+        planning=_due(_plans(settings, sizes)),
+        summarising=_due(_summaries(settings, sizes, used)),
+    )
+
+
+def _unanswered(requests: Iterable[int]) -> Iterator[Event]:
+    for attempts in sorted(requests):
+        yield CallTimedOut(attempts)
+        yield from (CallFailed(fault, "error", attempts) for fault in CallFault)
+
+
+def _verdicts(used: Sequence[Spent]) -> Iterator[Event]:
+    for reached, completed, confidence in ((True, True, 1.0), (True, True, 0.5), (True, False, 1.0), (False, False, 0.0)):
+        for spent in used:
+            yield VerdictReached(reached, completed, confidence, (), "", spent.attempts, spent.tokens, spent.cost_microusd)
+
+
+def _left(settings: RunSettings, sizes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
+    """What a compaction may leave: dropped messages, exchanges (as many as are kept whole, or one more), tokens."""
+    kept = settings.summarize_after_exchanges
+    return product((0, 2), (kept, kept + 1), sizes)
+
+
+def _plans(settings: RunSettings, sizes: Sequence[int]) -> Iterator[Event]:
+    for old in (0, 3):
+        for dropped, exchanges, size in _left(settings, sizes):
+            yield CompactionPlanned(old, dropped, exchanges, size, "before", "after")
+
+
+def _summaries(settings: RunSettings, sizes: Sequence[int], used: Sequence[Spent]) -> Iterator[Event]:
+    for spent in used:
+        for dropped, exchanges, size in _left(settings, sizes):
+            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
+            yield SummaryReady("summary", exchanges, size, *costs, dropped)
+            yield SummaryFailed("error", exchanges, size, *costs, dropped)
+
+
+def _about_tools(facts: RunFacts, sizes: Sequence[int]) -> Iterator[tuple[Event, Kind]]:
+    for call in facts.tools:
+        tool = call.request.tool
+        match call.phase:
+            case CallPhase.ASKED:
+                yield from ((CallDecided(tool, ends_run), Kind.PERSON) for ends_run in (False, True))
+            case CallPhase.LAUNCHED:
+                yield from ((ToolSettled(tool, size), Kind.DUE) for size in sizes)
+                yield ToolOutcomeUnknown(tool, FITS), Kind.MAYBE
+            case CallPhase.UNKNOWN:
+                stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("ann", "eve"))
+                yield from ((event, Kind.PERSON) for event in stated)
+                yield from ((ToolSettled(tool, size), Kind.PERSON) for size in sizes)
+            case _:
+                pass
+
+
+@dataclass(frozen=True, slots=True)
+class Alphabet:
+    """The alphabet of a run that is admitted with one of these settings."""
+
+    settings: Sequence[RunSettings] = FULL
+
+    def __call__(self, state: StrEnum, facts: RunFacts) -> Iterator[tuple[Event, Kind]]:
+        """Every event that may come."""
+        if state in FINAL:
+            yield from LATE
+            return
+        if state in NOT_ADMITTED:
+            yield from ((RunAdmitted(settings, "task"), Kind.DUE) for settings in self.settings)
+        else:
+            yield from self._ordinary(state, facts, _offers(facts.settings))
+            yield from TAKEN_UP
+        yield from OUTSIDE
+
+    def _ordinary(self, state: StrEnum, facts: RunFacts, offers: Offers) -> Iterable[tuple[Event, Kind]]:
+        match state:
+            case S.QUEUED:
+                return _due([LaneGranted()])
+            case S.PREPARING:
+                built = (ContextBuilt(facts.attempt, (), size) for size in offers.sizes)
+                return _due([*built, ContextFailed("no prompt"), StartDenied("no", ())])
+            case S.GENERATING:
+                return offers.generating
+            case S.CLOSING:
+                return offers.closing
+            case S.EVALUATING:
+                return offers.evaluating
+            case S.COMPACTING:
+                return offers.summarising if facts.in_call else offers.planning
+            case _:
+                return _about_tools(facts, offers.sizes)
+
+
+def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
+    """Facts that stand for these, field by field.
+
+    * ``step`` is only compared with itself plus one, and ``calls`` names calls: steps are held at 0; calls are counted, since
+      their number is claimed to be bounded.
+    * ``context_tokens``, ``silent`` and ``verdict`` are asked by no question (questions ask the event) and read by no effect.
+    * ``model_calls``, ``tokens`` and ``cost_microusd`` are compared with their limits alone (calls also with one below it),
+      and only grow: without a limit they are held at 0, with one they stop there. ``tool_calls`` likewise.
+    * ``exchanges`` are compared with ``summarize_after_exchanges`` alone; above it more are not told apart.
+    * ``last_calls`` is compared with the calls of the next reply: these are the same or others. Without a limit on identical
+      calls neither it nor ``repeated`` is asked for.
+    * ``tools`` of which all are settled are asked by no question and released by no effect: no calls stand for them.
+    * In a final state every event is ignored without a question: the reason is all that is kept.
+    """
+    if state in FINAL:
+        return RunFacts(stop_reason=facts.stop_reason, budget=facts.budget)
+    if state in NOT_ADMITTED:
+        return facts
+    limits = facts.settings
+    settled = all(call.phase is CallPhase.SETTLED for call in facts.tools)
+    return RunFacts(
+        settings=limits,
+        attempt=facts.attempt,
+        attempt_steps=facts.attempt_steps,
+        calls=facts.calls,
+        in_call=facts.in_call,
+        continuations=facts.continuations,
+        nudged=facts.nudged,
+        continuing=facts.continuing,
+        compacted=facts.compacted,
+        overflowed=facts.overflowed,
+        stop=facts.stop,
+        exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
+        tools=() if settled else facts.tools,
+        repeated=facts.repeated if limits.max_identical_calls else 0,
+        last_calls=SAME_CALLS if facts.last_calls and limits.max_identical_calls else "",
+        model_calls=_up_to(facts.model_calls, limits.max_model_calls),
+        tool_calls=_up_to(facts.tool_calls, limits.max_tool_calls),
+        tokens=_up_to(facts.tokens, limits.max_total_tokens),
+        cost_microusd=_up_to(facts.cost_microusd, limits.max_cost_microusd),
+    )
+
+
+def _up_to(count: int, limit: int | None) -> int:
+    return 0 if limit is None else min(count, limit)

@@ -1,0 +1,205 @@
+"""Bounds over whole ways: how many requests a run may put on the wire, and the longest way through everything that may happen.
+
+Counting along every way would multiply the states. The longest way through the graph that was explored is the same number:
+steps that change nothing aside, it has no circle, which is claimed and checked on the way.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from statewright_evidence.proofs.composition.scope import Scope
+from statewright_evidence.proofs.composition.situation import State
+from statewright_evidence.proofs.explorer import Exploration
+from statewright_evidence.proofs.graph import Graph
+from statewright_evidence.proofs.properties import Finding, Violation
+from statewright_states.errors import Fault
+from statewright_states.frozen import dataclass
+from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
+
+
+def worst_case(settings: RunSettings, max_attempts: int, fallbacks: int, *, overflow: bool = True) -> int:
+    """The most requests that a run may put on the wire, worked out from its settings.
+
+    ::
+
+        requests  = calls * max_attempts * (1 + fallbacks), at most max_model_calls
+        calls     = attempts * max_steps * (1 + before + after) + last words
+        attempts  = 1 + max_evaluation_retries (full evaluation), else 1
+        before    = 1 summary before a step, where there is a window or a bound on exchanges
+        after     = 2 where a request may be too long: a summary, and the step once more
+        last words = one judgement for each attempt, or one closing call
+
+    Without a window nothing can be too long before the first step. A request that is lost with its process is sent again
+    and not counted: each death adds at most one.
+    """
+    if settings.max_steps == 0:
+        return 0
+    attempts = 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
+    steps = attempts * settings.max_steps
+    calls = steps * (3 if overflow else 1)
+    if settings.window_tokens:
+        calls += steps
+    elif settings.summarize_after_exchanges:
+        calls += steps - attempts
+    calls += attempts if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
+    requests = calls * max_attempts * (1 + fallbacks)
+    return requests if settings.max_model_calls is None else min(requests, settings.max_model_calls)
+
+
+def allowed_in(scope: Scope) -> int:
+    """The worst case in the surroundings of a scope."""
+    return worst_case(scope.settings, scope.max_attempts, scope.fallbacks, overflow=Fault.OVERFLOW in scope.faults)
+
+
+@dataclass(frozen=True, slots=True)
+class Most:
+    """The most of something along any way, and a way with that many. ``circle``: no longest way, for the steps go round."""
+
+    count: int
+    path: tuple[str, ...]
+    end: int
+    circle: tuple[str, ...] = ()
+
+
+def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
+    """The most of what steps bear by their label (without ``of``: of the steps themselves) along any way through the graph.
+
+    Steps that change nothing and bear nothing are left out; one that bears something is a circle of its own.
+    """
+    weight = [1 if of is None else of.get(label, 0) for label in graph.labels]
+    if of is not None and (idle := _idle(graph, weight)) is not None:
+        return idle
+    entering = array("i", bytes(4 * graph.states))
+    for state in range(graph.states):
+        for step in range(graph.first[state], graph.first[state + 1]):
+            entering[graph.target[step]] += graph.target[step] != state
+    best, came = array("i", bytes(4 * graph.states)), array("i", [-1]) * graph.states
+    source = array("i", [-1]) * graph.states
+    ready = [state for state in range(graph.states) if not entering[state]]
+    done = 0
+    while ready:
+        state = ready.pop()
+        done += 1
+        for step in range(graph.first[state], graph.first[state + 1]):
+            target = graph.target[step]
+            if target == state:
+                continue
+            count = best[state] + weight[graph.label[step]]
+            if count > best[target] or came[target] < 0:
+                best[target], came[target], source[target] = count, step, state
+            entering[target] -= 1
+            if not entering[target]:
+                ready.append(target)
+    if done < graph.states:
+        return _circle(graph, entering)
+    end = max(range(graph.states), key=best.__getitem__)
+    return Most(best[end], _way(graph, end, came, source), end)
+
+
+def _idle(graph: Graph, weight: Sequence[int]) -> Most | None:
+    """A step that bears something and leads back to where it starts."""
+    for state in range(graph.states):
+        for step in range(graph.first[state], graph.first[state + 1]):
+            if graph.target[step] == state and weight[graph.label[step]] > 0:
+                return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
+    return None
+
+
+def _way(graph: Graph, end: int, came: array[int], source: array[int]) -> tuple[str, ...]:
+    labels: list[str] = []
+    while came[end] >= 0:
+        labels.append(graph.labels[graph.label[came[end]]])
+        end = source[end]
+    return tuple(reversed(labels))
+
+
+def _circle(graph: Graph, entering: array[int]) -> Most:
+    """The states that were never ready lie on a circle, or behind one: backwards from any of them there is one."""
+    into: dict[int, tuple[int, int]] = {}
+    for state in range(graph.states):
+        if entering[state]:
+            for step in range(graph.first[state], graph.first[state + 1]):
+                if graph.target[step] != state:
+                    into[graph.target[step]] = (state, step)
+    at = next(state for state in range(graph.states) if entering[state])
+    seen: set[int] = set()
+    while at not in seen:
+        seen.add(at)
+        at = into[at][0]
+    labels: list[str] = []
+    state = at
+    while not labels or state != at:
+        state, step = into[state]
+        labels.append(graph.labels[graph.label[step]])
+    _, path = graph.path(at)
+    return Most(0, path, at, tuple(reversed(labels)))
+
+
+REQUESTS_BOUNDED = "requests-bounded"
+TOOLS_BOUNDED = "tool-calls-bounded"
+NOTHING_GOES_ROUND = "nothing-goes-round"
+WHOLE_CLAIMS = (NOTHING_GOES_ROUND, REQUESTS_BOUNDED, TOOLS_BOUNDED)
+"""The claims about all ways at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """What was allowed and what was seen in one scope."""
+
+    requests: int
+    requests_allowed: int
+    tools: int
+    tools_allowed: int
+    longest: int
+    """Steps that change something, along the longest way."""
+
+
+def tools_allowed_in(scope: Scope) -> int:
+    """The most tool calls that may begin: all those of every reply, as far as their budget goes."""
+    settings = scope.settings
+    attempts = 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
+    asked = attempts * settings.max_steps * max(len(reply.calls) for reply in scope.replies)
+    return asked if settings.max_tool_calls is None else min(asked, settings.max_tool_calls)
+
+
+def measure(
+    explored: Exploration[State], scope: Scope, requests: Mapping[str, int], starts: Mapping[str, int]
+) -> tuple[Bounds, tuple[Finding, ...]]:
+    """What was seen at most, and whether it keeps within what is allowed."""
+    graph = explored.graph
+    longest = most(graph)
+    sent, begun = most(graph, requests), most(graph, starts)
+    bounds = Bounds(sent.count, allowed_in(scope), begun.count, tools_allowed_in(scope), longest.count)
+    findings = (
+        _finding(
+            explored,
+            NOTHING_GOES_ROUND,
+            "Whatever happens, what interrupts, comes late or is said twice included: only so many steps change anything.",
+            longest,
+            None,
+        ),
+        _finding(
+            explored,
+            REQUESTS_BOUNDED,
+            "No more requests are put on the wire than the worst case that is worked out from the settings.",
+            sent,
+            bounds.requests_allowed,
+        ),
+        _finding(explored, TOOLS_BOUNDED, "No more tool calls begin than the settings allow.", begun, bounds.tools_allowed),
+    )
+    return bounds, findings
+
+
+def _finding(explored: Exploration[Any], name: str, text: str, found: Most, allowed: int | None) -> Finding:
+    checked, show = explored.graph.steps, explored.model.show
+    if found.circle:
+        what = "it goes round in a circle"
+    elif allowed is not None and found.count > allowed:
+        what = f"{found.count}, and {allowed} are allowed"
+    else:
+        return Finding(name, text, checked)
+    start, end = show(explored.states[0]), show(explored.states[found.end])
+    return Finding(name, text, checked, Violation(what, start, found.path, end, found.circle))

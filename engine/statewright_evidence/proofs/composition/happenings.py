@@ -1,0 +1,200 @@
+"""What may happen: each way in which something outside may end, and everything that comes unasked, late or twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache
+
+from statewright_evidence.proofs.composition.late import (
+    ANOTHER,
+    ARGUMENTS,
+    LATE_FOR_CALL,
+    LATE_FOR_TOOL,
+    UNPROMPTED,
+    failed,
+    late_for,
+    replied,
+    statement,
+)
+from statewright_evidence.proofs.composition.outside import RUN, Pending, What
+from statewright_evidence.proofs.composition.scope import Reply, Said, Scope, ToolKind
+from statewright_evidence.proofs.composition.situation import Core, Happening, Placed, Tool
+from statewright_evidence.proofs.properties import Kind
+from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
+from statewright_states.errors import Fault
+from statewright_states.run.events import (
+    ContextBuilt,
+    ContextFailed,
+    LaneGranted,
+    OutcomeStated,
+    RunAdmitted,
+    RunDeadline,
+    StartDenied,
+)
+from statewright_states.run.facts import CallPhase
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
+from statewright_states.words.vocabulary import Purpose
+
+DUE, TIMER, PERSON, MAYBE = Kind
+SUMMARY, NO_SUMMARY, PASSED, FAILED = "a summary", "no summary", "passed", "failed"
+
+
+class Happenings:
+    """What may happen in one scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.kinds: dict[str, ToolKind] = {kind.name: kind for reply in replies_of(scope) for kind in reply.calls}
+        self.of = cache(self._of)
+        self.unasked = cache(self._unasked)
+        self.stale = cache(self._stale)
+        self.late = cache(self._late)
+
+    def pending(self, core: Core, pending: Pending) -> tuple[Happening, ...]:
+        """Each way in which this may end."""
+        subject = ""
+        if pending.what in (What.REQUEST, What.REPLY):
+            subject = core.placed(pending.machine).facts.purpose
+        elif pending.what is What.ASSESSMENT:
+            subject = next(tool.seen.request.name for tool in core.tools if tool.name == pending.machine)
+        return self.of(pending, subject)
+
+    def unprompted(self, core: Core, harmless: Callable[[Placed], bool]) -> Iterator[Happening]:
+        """What comes unasked: interruptions, what is said without a question, results of earlier requests.
+
+        For a machine that has ended only where it is not known that all of it is ``harmless``.
+        """
+        yield from UNPROMPTED
+        for call in core.calls:
+            if not harmless(call.placed):
+                yield from (
+                    self.late(call.name, False) if call.placed.ended else self.stale(call.name, call.placed.facts.purpose)
+                )
+        for tool in core.tools:
+            if not harmless(tool.placed):
+                yield from self.late(tool.name, True) if tool.placed.ended else self._about(tool)
+        for open_call in core.run.facts.tools:
+            if open_call.phase is not CallPhase.UNKNOWN:
+                yield from self.unasked(open_call.request.tool, "outcome")
+
+    def _about(self, tool: Tool) -> Iterator[Happening]:
+        facts: ToolFacts = tool.placed.facts
+        yield from self.unasked(tool.name, "another" if tool.seen.asked else "again")
+        decided = tool.placed.at(ToolState.AWAITING_APPROVAL) and facts.approval is not Approval.OPEN
+        if self.scope.nobody and facts.approval is not Approval.OPEN and (decided or tool.placed.at(ToolState.RUNNING)):
+            yield from self.unasked(tool.name, "nobody")
+
+    # -- each way in which something may end -------------------------------------------------------------------------
+
+    def _of(self, pending: Pending, subject: str) -> tuple[Happening, ...]:
+        name, number = pending.machine, pending.number
+        match pending.what:
+            case What.ADMISSION:
+                return (Happening("the run is admitted", DUE, RUN, RunAdmitted(self.scope.settings, "task")),)
+            case What.LANE:
+                return (Happening("its turn in the lane comes", DUE, RUN, LaneGranted()),)
+            case What.CONTEXT:
+                return tuple(self._contexts(number))
+            case What.REQUEST if self.scope.streamed:
+                began = Happening(f"the reply to {name} begins", DUE, name, ReplyBegan(number))
+                return (began, *self._answers(name, number, Purpose(subject)))
+            case What.REQUEST | What.REPLY:
+                return tuple(self._answers(name, number, Purpose(subject)))
+            case What.BACKOFF:
+                return (Happening(f"{name} has waited", TIMER, name, BackoffElapsed(number)),)
+            case What.ASSESSMENT:
+                return tuple(self._assessments(name, self.kinds[subject]))
+            case What.TOOL:
+                return self._results(name)
+            case What.PERSON:
+                return tuple(self._statements(name, pending.arguments))
+            case What.OUTCOME:
+                return tuple(self._outcomes(pending.subject))
+            case What.RUN_TIMER:
+                return (Happening("the run's time is up", MAYBE, RUN, RunDeadline(), ends_run=True),)
+            case What.STEP_TIMER:
+                return (Happening(f"the time of {name} is up", MAYBE, name, StepDeadline()),)
+
+    def _contexts(self, attempt: int) -> Iterator[Happening]:
+        for size in self.scope.sizes:
+            yield Happening(f"the first messages are ready ({size} tokens)", DUE, RUN, ContextBuilt(attempt, (), size))
+        if self.scope.start_fails:
+            yield Happening("the first messages cannot be built", DUE, RUN, ContextFailed("error"))
+            yield Happening("a guard does not let the attempt begin", DUE, RUN, StartDenied("no", ()))
+
+    def _answers(self, call: str, send: int, purpose: Purpose) -> Iterator[Happening]:
+        for message in self._messages(purpose):
+            yield Happening(f"{call} ({purpose}) is answered: {message}", DUE, call, replied(send, message))
+        for fault in self.scope.faults:
+            yield Happening(f"{call} ({purpose}) fails: {fault}", DUE, call, failed(send, fault))
+
+    def _messages(self, purpose: Purpose) -> tuple[str, ...]:
+        match purpose:
+            case Purpose.GENERATION:
+                return tuple(reply.name for reply in self.scope.replies)
+            case Purpose.CLOSING:
+                return tuple(reply.name for reply in self.scope.closing)
+            case Purpose.SUMMARY:
+                return tuple(SUMMARY if good else NO_SUMMARY for good in self.scope.summaries)
+            case Purpose.EVALUATION:
+                return tuple(PASSED if content else FAILED for content in self.scope.verdicts)
+
+    def _assessments(self, tool: str, kind: ToolKind) -> Iterator[Happening]:
+        for found in kind.assessed:
+            message = "message" if found in (Assessment.FAULTY, Assessment.DENIED) else None
+            yield Happening(f"{tool} is assessed: {found}", DUE, tool, ToolAssessed(found, ARGUMENTS, message))
+
+    def _results(self, tool: str) -> tuple[Happening, ...]:
+        return (
+            Happening(f"{tool} returns", DUE, tool, ToolReturned(None, "message")),
+            Happening(f"{tool} raises", DUE, tool, ToolFailed("error", "message")),
+            Happening(f"the time of {tool} is up", DUE, tool, ToolDeadline("message")),
+        )
+
+    def _statements(self, tool: str, shown: str) -> Iterator[Happening]:
+        for said in self.scope.said:
+            ending = " and ends the run" if said.ends_run else ""
+            yield Happening(
+                f"{said.actor!r} says of {tool}: {said.meaning}{ending}", PERSON, tool, statement(tool, said, shown)
+            )
+        if self.scope.nobody:
+            yield Happening(f"nobody can be asked about {tool}", DUE, tool, NobodyToAsk("message"))
+
+    def _outcomes(self, tool: str) -> Iterator[Happening]:
+        for go_on in (True, False):
+            for actor in dict.fromkeys(said.actor for said in self.scope.said):
+                text = f"{actor!r} says of the lost end of {tool}: {'go on' if go_on else 'end the run'}"
+                yield Happening(text, PERSON, RUN, OutcomeStated(tool, go_on, actor, ""))
+
+    # -- unasked, late, twice ----------------------------------------------------------------------------------------
+
+    def _unasked(self, tool: str, what: str) -> tuple[Happening, ...]:
+        first = {said.meaning: said for said in reversed(self.scope.said)}.values() or (Said("Ann", "approved"),)
+        match what:
+            case "outcome":
+                event = OutcomeStated(tool, True, next(iter(first)).actor, "")
+                return (Happening(f"unasked, about the end of {tool}: go on", MAYBE, RUN, event, idle=True),)
+            case "nobody":
+                text = f"late: nobody could be asked about {tool}"
+                return (Happening(text, MAYBE, tool, NobodyToAsk("message"), idle=True),)
+            case _:
+                about = ANOTHER if what == "another" else ARGUMENTS
+                of = f"another version of {tool}" if what == "another" else tool
+                told = [
+                    (f"unasked, {said.actor!r} says of {of}: {said.meaning}", statement(tool, said, about)) for said in first
+                ]
+                return tuple(Happening(text, MAYBE, tool, event, idle=True) for text, event in told)
+
+    def _stale(self, call: str, purpose: Purpose) -> tuple[Happening, ...]:
+        """Results of a request before the current one."""
+        message = next(iter(self._messages(purpose)), "")
+        return late_for(call, (ReplyBegan(0), replied(0, message), failed(0, Fault.TRANSIENT)))
+
+    def _late(self, instance: str, tool: bool) -> tuple[Happening, ...]:
+        return late_for(instance, LATE_FOR_TOOL if tool else LATE_FOR_CALL)
+
+
+def replies_of(scope: Scope) -> tuple[Reply, ...]:
+    """Every reply of a scope."""
+    return (*scope.replies, *scope.closing)

@@ -1,0 +1,206 @@
+"""What a changed machine says of recorded entries, one after another: by its code, or by its canonical form alone.
+
+Code folds the facts of its own and asks its own questions, and gives commands that can be compared with the recorded ones
+field by field. A canonical form has no code: it is judged by the recorded answers and the names of effects, and says so
+where a question that was never asked would have to be answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from typing import Any, Protocol
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic.errors import PydanticUserError
+
+from statewright.journal.entry import decode, encode
+from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
+from statewright.journal.shapes import Answer, EventShape, TakenShape
+from statewright_states.errors import ConfigurationError
+from statewright_states.form.row import Event
+from statewright_states.form.table import Ignored, Refused, Table, Taken
+from statewright_states.frozen import dataclass
+
+Answers = Mapping[str, Answer]
+FINISH = "FinishRun"
+"""The command that ends a run, and says why."""
+
+
+class Undecided(Exception):
+    """It cannot be said what the machine would do; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the changed machine does with a recorded event. ``decided`` is the row or the ignore, None for a refusal.
+
+    ``commanded`` is what it commands, in words; ``same_commands`` whether that is what the record says.
+    ``answers`` are all that were asked for, ``telling`` names the questions that the decision rests on.
+    ``stop_reason`` is why the run ends by it, where that is known.
+    """
+
+    decided: str | None
+    to: str
+    commanded: str
+    same_commands: bool
+    answers: Answers
+    telling: tuple[str, ...] = ()
+    stop_reason: str | None = None
+
+
+class Judge(Protocol):
+    """A changed machine. ``begin`` gives one who judges the entries of one instance, in their order."""
+
+    @property
+    def machine(self) -> str: ...
+
+    @property
+    def final(self) -> frozenset[str]: ...
+
+    @property
+    def initial(self) -> str: ...
+
+    def begin(self) -> Instance: ...
+
+
+class Instance(Protocol):
+    """One instance of a changed machine, as far as the record goes."""
+
+    def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
+        """What the machine does with the event of an entry; ``pinned`` is the one it was recorded with. Raises Undecided."""
+        ...
+
+
+# -- by code ---------------------------------------------------------------------------------------------------------
+
+
+class CodeJudge:
+    """A changed table with its code: its questions, its effects, its fold."""
+
+    def __init__(self, table: Table[Any]) -> None:
+        self.table = table
+        self.machine = table.name
+        self.initial = str(table.initial.value)
+        self.final = frozenset(str(state.value) for state in table.final)
+        self.events: Mapping[str, TypeAdapter[Event]] = {kind.__name__: _reader(kind) for kind in table.events}
+
+    def begin(self) -> Instance:
+        """One in the initial state, with the facts at the start."""
+        return _CodeInstance(self)
+
+
+def _reader(kind: type[Event]) -> TypeAdapter[Event]:
+    try:
+        return TypeAdapter[Event](kind)
+    except (PydanticUserError, NameError, TypeError) as error:
+        raise ConfigurationError(
+            f"records of the event {kind.__name__} cannot be read: {error}",
+            where=f"{kind.__module__}.{kind.__qualname__}",
+            cure="let each field of an event have a type that JSON can hold, and that its module knows",
+        ) from error
+
+
+class _CodeInstance:
+    def __init__(self, judge: CodeJudge) -> None:
+        self._judge = judge
+        self._at: StrEnum = judge.table.initial
+        self._facts: Any = judge.table.new_facts()
+
+    def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
+        reader = self._judge.events.get(entry.event)
+        if reader is None:
+            return Judgement(None, self._at.value, "nothing", not _recorded_commands(entry), {})
+        decision = self._decide(entry, reader)
+        if isinstance(decision, Taken):
+            self._at, self._facts = decision.to, decision.facts
+            given = [{"command": type(command).__name__, "data": command} for command in decision.commands]
+            same = decode(encode(given)) == _recorded_commands(entry)
+            reason = next((getattr(each["data"], "reason", None) for each in given if each["command"] == FINISH), None)
+            words = _listed([str(each["command"]) for each in given])
+            telling = tuple(condition.question.name for condition in decision.row.when)
+            done = decision.row.id, self._at.value, words, same, decision.answers, telling
+            return Judgement(*done, stop_reason=str(reason) if reason is not None else None)
+        decided, when = (decision.ignore.id, decision.ignore.when) if isinstance(decision, Ignored) else (None, ())
+        telling = tuple(condition.question.name for condition in when)
+        return Judgement(decided, self._at.value, "nothing", not _recorded_commands(entry), decision.answers, telling)
+
+    def _decide(self, entry: EventShape, reader: TypeAdapter[Event]) -> Taken[Any] | Ignored | Refused:
+        try:
+            event = reader.validate_python(entry.data)
+        except ValidationError as error:
+            why = error.errors(include_url=False)[0]["msg"]
+            raise Undecided(f"the recorded {entry.event} does not hold what this machine's event does: {why}") from error
+        try:
+            return self._judge.table.decide(self._at, self._facts, event)
+        except Exception as error:  # questions, effects and fold are the caller's code
+            raise Undecided(f"the machine's code raises {type(error).__name__}: {error}") from error
+
+
+def _recorded_commands(entry: EventShape) -> list[dict[str, Any]]:
+    commands = entry.commands if isinstance(entry, TakenShape) else []
+    return [{"command": command.command, "data": command.data} for command in commands]
+
+
+# -- by the canonical form -------------------------------------------------------------------------------------------
+
+
+class FormJudge:
+    """A changed machine without code. It holds no state of its own: while paths agree, the recorded one is its own."""
+
+    def __init__(self, form: PinnedTable) -> None:
+        self.form = form
+        self.machine = form.name
+        self.initial = form.initial
+        self.final = frozenset(form.final)
+        self._cells: dict[tuple[str, str], tuple[PinnedIgnore, ...]] = {}
+        for stated in (*form.ignores, *form.rows):
+            for state in stated.sources:
+                self._cells[state, stated.event] = (*self._cells.get((state, stated.event), ()), stated)
+
+    def begin(self) -> Instance:
+        """Itself."""
+        return self
+
+    def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
+        """Raises Undecided where the answer to a question is needed that was not asked when the run was recorded."""
+        stated = self._deciding(entry)
+        if not isinstance(stated, PinnedRow):
+            decided, telling = (stated.id, tuple(stated.when)) if stated else (None, ())
+            return Judgement(decided, entry.source, "nothing", not _effects(entry, pinned), entry.answers, telling)
+        to = entry.source if stated.to is None else stated.to
+        same = stated.do == _effects(entry, pinned)
+        return Judgement(stated.id, to, _listed(stated.do), same, entry.answers, tuple(stated.when))
+
+    def _deciding(self, entry: EventShape) -> PinnedIgnore | None:
+        cell = self._cells.get((entry.source, entry.event), ())
+        possible = [stated for stated in cell if _may_admit(stated, entry.answers)]
+        certain = [stated for stated in possible if stated.when.keys() <= entry.answers.keys()]
+        if certain and certain[0] is possible[0]:  # ignores come first, and win
+            return certain[0]
+        if len(possible) == 1 and isinstance(possible[0], PinnedRow):
+            return possible[0]  # a machine is total: what alone may fire does fire, whatever the new questions say
+        if not possible and any(isinstance(stated, PinnedRow) for stated in cell):
+            raise Undecided("a recorded answer is none that this machine's question has")
+        if not possible:
+            return None
+        unasked = sorted({question for stated in possible for question in stated.when} - entry.answers.keys())
+        raise Undecided(f"it asks {', '.join(unasked)}, which was not asked when the run was recorded")
+
+
+def _may_admit(stated: PinnedIgnore, answers: Answers) -> bool:
+    return all(answers[question] in allowed for question, allowed in stated.when.items() if question in answers)
+
+
+def _effects(entry: EventShape, pinned: PinnedTable | None) -> Sequence[str]:
+    """The names of the effects that the recorded row has in the machine that the run is pinned to. Raises Undecided."""
+    if not isinstance(entry, TakenShape):
+        return []
+    row = next((row for row in pinned.rows if row.id == entry.row), None) if pinned else None
+    if row is None:
+        raise Undecided("the machine that the run is pinned to cannot be read, so its effects are not known")
+    return row.do
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names) or "nothing"

@@ -1,0 +1,180 @@
+"""A table: a checked declaration, and what it decides for an event.
+
+Theory of operation. A table is a flat list of rows. A row says: in this state, when this event arrives and these
+questions are answered so, go to that state and command those effects. ``decide`` asks every question that any row of
+the (state, event) cell asks, and exactly one row fires; a table refuses to be built unless that holds for every
+combination of answers (``checks``). ``decide`` is pure and total: it gives Taken, Ignored or Refused.
+
+Status changes by rows. Data changes by the table's ``fold``, a pure function of the facts, the event and the commands
+that the row gave: what a row does not command, no fold can count.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from enum import StrEnum
+from hashlib import sha256
+from typing import Any, Generic, TypeVar
+
+from statewright_states.form.checks import check
+from statewright_states.form.question import Answer
+from statewright_states.form.row import Cell, CellKey, Command, Declaration, Event, Ignore, Row
+from statewright_states.frozen import dataclass
+
+F = TypeVar("F")
+"""The facts of a machine: a frozen dataclass."""
+
+EMPTY_CELL = Cell((), (), ())
+
+
+@dataclass(frozen=True, slots=True)
+class Taken(Generic[F]):
+    """A row fired: the state and the facts after it, the commands it gave, and every answer that was asked for."""
+
+    row: Row
+    to: StrEnum
+    facts: F
+    commands: tuple[Command, ...]
+    answers: Mapping[str, Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A declared late or stale event; nothing changes."""
+
+    ignore: Ignore
+    answers: Mapping[str, Answer]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An event that is not declared for this state; nothing changes. ``why`` says what is declared instead."""
+
+    why: str
+    answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
+
+
+class Table(Generic[F]):
+    """A declared machine, checked when it is built. Raises DeclarationError with the rule, the row and the cure.
+
+    ``facts`` is the frozen dataclass of the machine's data; called without arguments it gives the facts at the start.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        states: type[StrEnum],
+        *,
+        facts: type[F],
+        initial: StrEnum,
+        final: Sequence[StrEnum],
+        fold: Callable[[F, Any, tuple[Command, ...]], F],
+        rows: Sequence[Row],
+        ignores: Sequence[Ignore] = (),
+        happy: Sequence[str] = (),
+    ) -> None:
+        declared = Declaration(name, tuple(states), initial, tuple(final), tuple(rows), tuple(ignores), tuple(happy))
+        cells = declared.cells()
+        check(declared, cells)
+        self.name = name
+        self.states = declared.states
+        self.initial = initial
+        self.final = frozenset(declared.final)
+        self.rows = declared.rows
+        self.ignores = declared.ignores
+        self.happy = declared.happy
+        self.cells: Mapping[CellKey, Cell] = cells
+        self.new_facts: Callable[[], F] = facts
+        self.fold = fold
+        self.canonical: bytes = json.dumps(canonical_form(declared), sort_keys=True, separators=(",", ":")).encode()
+        self.fingerprint: str = sha256(self.canonical).hexdigest()
+
+    @property
+    def events(self) -> tuple[type[Event], ...]:
+        """Every event that the table declares, in order of first mention."""
+        return tuple(dict.fromkeys(event for _, event in self.cells))
+
+    def cell(self, state: StrEnum, event: Event) -> Cell:
+        """What is declared for this event in this state; empty where nothing is."""
+        return self.cells.get((state, type(event)), EMPTY_CELL)
+
+    def decide(self, state: StrEnum, facts: F, event: Event) -> Taken[F] | Ignored | Refused:
+        """What this event means here. Pure: the same arguments give the same decision for ever."""
+        cell = self.cell(state, event)
+        answers = answer(cell, facts, event)
+        for ignore in cell.ignores:
+            if ignore.admits(answers):
+                return Ignored(ignore, answers)
+        for row in cell.rows:
+            if row.admits(answers):
+                return self.take(row, state, facts, event, answers)
+        return Refused(self.why_refused(state, event), answers)
+
+    def take(self, row: Row, state: StrEnum, facts: F, event: Event, answers: Mapping[str, Answer]) -> Taken[F]:
+        """What follows when ``row`` fires."""
+        commands: list[Command] = []
+        for effect in row.do:
+            given = effect(facts, event)
+            commands.extend(given) if isinstance(given, tuple) else commands.append(given)
+        final = tuple(commands)
+        return Taken(row, row.target(state), self.fold(facts, event, final), final, answers)
+
+    def why_refused(self, state: StrEnum, event: Event) -> str:
+        """The rule, the place and what is declared instead, for an event without a row."""
+        name = type(event).__name__
+        if state in self.final:
+            return f"{self.name}: {state} is a final state, nothing leaves it; {name} changes nothing: declare it as an Ignore if it may come late"
+        if (type(event)) not in self.events:
+            return f"{self.name}: {name} is not an event of this table: send it to a machine that declares it"
+        declared = sorted(kind.__name__ for at, kind in self.cells if at == state)
+        return f"{self.name}: {name} is not declared in {state}; declared there: {', '.join(declared)}"
+
+
+def answer(cell: Cell, facts: object, event: Event) -> dict[str, Answer]:
+    """Every question of the cell, answered."""
+    return {question.name: question.ask(facts, event) for question in cell.questions}
+
+
+def canonical_form(declared: Declaration) -> dict[str, Any]:
+    """The declaration as JSON-ready data: all that decides or is commanded, and no prose.
+
+    Reasons and requirement names are left out on purpose: rewording one must not look like another machine.
+    """
+    rows = [
+        {
+            "id": row.id,
+            "from": [state.value for state in row.sources],
+            "event": row.event.__name__,
+            "when": _conditions(row),
+            "to": row.to.value if isinstance(row.to, StrEnum) else None,
+            "do": [effect.__name__ for effect in row.do],
+        }
+        for row in declared.rows
+    ]
+    ignores = [
+        {
+            "id": ignore.id,
+            "from": [state.value for state in ignore.sources],
+            "event": ignore.event.__name__,
+            "when": _conditions(ignore),
+        }
+        for ignore in declared.ignores
+    ]
+    questions = {
+        condition.question.name: list(condition.question.answers) for stated in declared.stated for condition in stated.when
+    }
+    return {
+        "name": declared.name,
+        "states": [state.value for state in declared.states],
+        "initial": declared.initial.value,
+        "final": [state.value for state in declared.final],
+        "questions": questions,
+        "rows": rows,
+        "ignores": ignores,
+    }
+
+
+def _conditions(declared: Row | Ignore) -> dict[str, list[Answer]]:
+    return {condition.question.name: list(condition.allowed) for condition in declared.when}

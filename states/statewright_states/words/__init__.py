@@ -1,0 +1,1 @@
+"""What the machines and the engine say to each other: vocabulary, messages, approval, ports."""

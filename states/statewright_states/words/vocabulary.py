@@ -1,0 +1,107 @@
+"""Words that several machines and all faces share: status, stop reasons, purposes of a model call, recovery."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from statewright_states.form.row import Event
+from statewright_states.frozen import dataclass
+from statewright_states.words.tool_effects import ToolEffect
+
+
+class Status(StrEnum):
+    """A run's status as callers see it; a declared map from the state of the ``run`` machine."""
+
+    RUNNING = "running"
+    SUCCESS = "success"
+    PARTIAL = "partial"
+    FAILED = "failed"
+
+
+class StopReason(StrEnum):
+    """Why a run ended."""
+
+    COMPLETED = "completed"
+    MAX_STEPS = "max_steps"
+    STEP_TIMEOUT = "step_timeout"
+    RUN_TIMEOUT = "run_timeout"
+    INTERRUPTED = "interrupted"
+    CANCELLED = "cancelled"
+    TRUNCATED = "truncated"
+    BLOCKED = "blocked"
+    EMPTY_REPLY = "empty_reply"
+    INCOMPLETE = "incomplete"
+    REPEATING = "repeating"
+    CONTEXT_FULL = "context_full"
+    BUDGET_EXCEEDED = "budget_exceeded"
+    LLM_ERROR = "llm_error"
+    TOOL_OUTCOME_UNKNOWN = "tool_outcome_unknown"
+    EVALUATION_FAILED = "evaluation_failed"
+    APPROVAL_DENIED = "approval_denied"
+    INTERNAL_ERROR = "internal_error"
+
+
+class Purpose(StrEnum):
+    """Who asks the model, and what for."""
+
+    GENERATION = "generation"
+    SUMMARY = "summary"
+    EVALUATION = "evaluation"
+    CLOSING = "closing"
+
+
+@dataclass(frozen=True, slots=True)
+class StopRequested(Event):
+    """Somebody asked for a graceful stop: finish what is launched, start nothing new."""
+
+
+@dataclass(frozen=True, slots=True)
+class CancelRequested(Event):
+    """Somebody asked for an end at once: abort what is in flight."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed(Event):
+    """The run was taken up again from its journal; what was in flight is in flight no longer."""
+
+    epoch: int
+
+
+class HookOutcome(StrEnum):
+    """What became of asking a guard."""
+
+    ALLOWED = "allowed"
+    REPLACED = "replaced"
+    """It may happen, with what the guard put in its place."""
+    BLOCKED = "blocked"
+    FAILED = "failed"
+    """It raised, took too long or made no sense: that is a no."""
+    PASSED_OVER = "passed_over"
+    """It failed, and is declared optional."""
+
+
+@dataclass(frozen=True, slots=True)
+class HookDecision:
+    """What one guard of the caller decided at one point; recorded with the event that it led to."""
+
+    point: str
+    hook: str
+    outcome: HookOutcome
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRequest:
+    """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: the first of ``call-3``).
+
+    ``call_id`` is the model's own id; ``arguments`` is the digest of the name and argument text; ``person`` says that
+    policy wants a person to allow it; ``parallel`` that it may run beside others.
+    """
+
+    tool: str
+    call_id: str
+    name: str
+    arguments: str
+    effect: ToolEffect
+    person: bool
+    parallel: bool

@@ -1,0 +1,149 @@
+"""Plan, then build: what each end of the plan leads to, and every row of the table taken by the runner."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from loop_journals import PassingJournal
+from loop_scenarios import asks, call, says
+from loop_tools import Bench
+from plan_build_scenarios import cancel, play, stop
+from statewright import (
+    AgentConfig,
+    GracefulShutdown,
+    MemoryJournal,
+)
+from statewright.journal.entry import TABLES
+from statewright_providers.scripted import Delay, Item
+from statewright_states.errors import AuthenticationFailed
+from statewright_states.words.ports import Lease, StoredEntry
+from test_plan_build_crashes import REACHES as TAKEN_UP
+
+PLAN, DONE, LOOK, SAVE = says("1. save it"), says("done"), asks(call("look")), asks(call("save"))
+CUT = says("1. save", "length")
+NO_CONTINUATION = AgentConfig(max_continuations=0)
+NO_KEY = AuthenticationFailed("no key")
+
+
+def stopped_before() -> GracefulShutdown:
+    shutdown = GracefulShutdown()
+    shutdown.request()
+    return shutdown
+
+
+class BrokenStore(PassingJournal):
+    """A store with a defect: it cannot keep the plan's run, and does not say so in words that anybody knows."""
+
+    async def create(self, run_id: str, header: StoredEntry, blobs: Mapping[str, bytes]) -> Lease:
+        if run_id.endswith(".plan"):
+            raise ZeroDivisionError("a defect")
+        return await super().create(run_id, header, blobs)
+
+
+Scenario = tuple[list[Item], dict[str, Any], tuple[str, ...], tuple[str, str]]
+SCENARIOS: dict[str, Scenario] = {
+    "planned and built": ([LOOK, PLAN, SAVE, DONE], {}, ("PLAN-01", "PLAN-02", "PLAN-08"), ("success", "completed")),
+    "a partial plan is not built on": (
+        [CUT],
+        {"plan": NO_CONTINUATION},
+        ("PLAN-01", "PLAN-04"),
+        ("partial", "truncated"),
+    ),
+    "a partial plan is built on where that is configured": (
+        [CUT, DONE],
+        {"plan": NO_CONTINUATION, "accept_partial_plan": True},
+        ("PLAN-01", "PLAN-03", "PLAN-08"),
+        ("success", "completed"),
+    ),
+    "a notice is no plan": (
+        [],
+        {"plan": AgentConfig(max_steps=0), "accept_partial_plan": True},
+        ("PLAN-01", "PLAN-04"),
+        ("partial", "max_steps"),
+    ),
+    "a failed plan": ([NO_KEY], {"accept_partial_plan": True}, ("PLAN-01", "PLAN-05"), ("failed", "llm_error")),
+    "a stop while the plan is made": (
+        [Delay(10), PLAN],
+        {"at": [(5, stop)]},
+        ("PLAN-01", "PLAN-21", "PLAN-06"),
+        ("partial", "interrupted"),
+    ),
+    "a stop while the plan looks around": (
+        [asks(call("look", seconds=10))],
+        {"at": [(5, stop)]},
+        ("PLAN-01", "PLAN-21", "PLAN-04"),
+        ("partial", "interrupted"),
+    ),
+    "a stop while a plan that would do is made": (
+        [Delay(10), says("1. save it", "content_filter")],
+        {"at": [(5, stop)], "accept_partial_plan": True},
+        ("PLAN-01", "PLAN-21", "PLAN-07"),
+        ("partial", "interrupted"),
+    ),
+    "a stop before anything": ([], {"shutdown": stopped_before()}, ("PLAN-20",), ("partial", "interrupted")),
+    "a build that is cut off": (
+        [PLAN, CUT],
+        {"config": NO_CONTINUATION},
+        ("PLAN-01", "PLAN-02", "PLAN-09"),
+        ("partial", "truncated"),
+    ),
+    "a build that fails": ([PLAN, NO_KEY], {}, ("PLAN-01", "PLAN-02", "PLAN-10"), ("failed", "llm_error")),
+    "a stop while it is built": (
+        [PLAN, asks(call("save", seconds=10), call("save", what="more"))],
+        {"at": [(5, stop)], "config": AgentConfig(parallel_tools=False)},
+        ("PLAN-01", "PLAN-02", "PLAN-22", "PLAN-09"),
+        ("partial", "interrupted"),
+    ),
+    "a stop while the last word is on its way": (
+        [PLAN, Delay(10), DONE],
+        {"at": [(5, stop)]},
+        ("PLAN-01", "PLAN-02", "PLAN-22", "PLAN-08"),
+        ("success", "completed"),
+    ),
+    "cancelled while the plan is made": (
+        [Delay(10)],
+        {"at": [(5, cancel)]},
+        ("PLAN-01", "PLAN-24", "PLAN-04"),
+        ("partial", "cancelled"),
+    ),
+    "cancelled while it is built": (
+        [PLAN, Delay(10)],
+        {"at": [(5, cancel)]},
+        ("PLAN-01", "PLAN-02", "PLAN-25", "PLAN-09"),
+        ("partial", "cancelled"),
+    ),
+    "a defect": (
+        [],
+        {"journal": BrokenStore(MemoryJournal())},
+        ("PLAN-01", "PLAN-26"),
+        ("failed", "internal_error"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_task_takes_its_rows_and_ends_once(name: str) -> None:
+    script, options, rows, ending = SCENARIOS[name]
+    played = play(script, Bench().tools, **options)
+    assert played.rows.of("plan_build") == played.state.path == rows
+    assert played.ending == ending
+    played.provider.assert_used_up()
+
+
+ENDED = "nothing is delivered to a task that has ended: its pump stops at the end"
+UNREACHABLE = {
+    **dict.fromkeys((f"PLAN-9{number}" for number in range(5)), ENDED),
+    "PLAN-23": "a task can be cancelled once it is live, and then its admission is the first event",
+    "PLAN-95": "a record without an admission is taken up with the admission",
+}
+REACHES = {f"test_the_task_takes_its_rows_and_ends_once[{name}]": rows for name, (_, _, rows, _) in SCENARIOS.items()}
+"""The rows that each test here reaches, for docs/traceability.md."""
+
+
+def test_every_row_of_the_table_is_taken_by_a_scenario_or_cannot_be() -> None:
+    rows = {identity for cell in TABLES["plan_build"].cells.values() for identity in cell.ids}
+    told_of = {row for told in (*REACHES.values(), *TAKEN_UP.values()) for row in told}
+    assert rows - told_of == set(UNREACHABLE)
