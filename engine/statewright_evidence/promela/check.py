@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
-from statewright_evidence.promela.model import COURSES, SAFETY, Promela
-from statewright_evidence.promela.pan import PanReport, read_listed, read_report, read_trail
+from statewright_evidence.promela.model import LIVENESS, SAFETY, Promela
+from statewright_evidence.promela.pan import PanReport, read_report, read_trail
 from statewright_states.errors import ConfigurationError, InternalError
 from statewright_states.frozen import dataclass
 
@@ -23,7 +23,7 @@ GENERATE_S, COMPILE_S, SEARCH_S, TELL_S = 60, 240, 240, 60
 """How long each program may take, in seconds; many times what it takes."""
 MODEL_FILE = "model.pml"
 LIMITS = ("-w20", "-m1000000")
-"""Of the search: a hash table of 2^20 places, and courses of a million steps."""
+"""Of the search: a hash table of 2^20 places, and paths of a million steps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +33,6 @@ class Checked:
     claim: str
     report: PanReport
     trail: tuple[str, ...] = ()
-    listed: frozenset[tuple[int, ...]] = frozenset()
-    """Every state that the checker found, where the model lists them."""
 
 
 def missing_programs() -> tuple[str, ...]:
@@ -64,12 +62,11 @@ class _Workshop:
 
     def check(self, claims: Sequence[str]) -> tuple[Checked, ...]:
         (self.folder / MODEL_FILE).write_text(self.model.text, encoding="utf-8")
-        self._run("spin", "-a", "-o3", "-DLIST", MODEL_FILE, timeout_s=GENERATE_S)
+        self._run("spin", "-a", "-o3", MODEL_FILE, timeout_s=GENERATE_S)
         self._run("gcc", *SAFETY, "-o", "pan", "pan.c", timeout_s=COMPILE_S)
         found = [self._search("")]
         if claims:
-            self._run("spin", "-a", "-o3", MODEL_FILE, timeout_s=GENERATE_S)
-            self._run("gcc", *COURSES, "-o", "pan", "pan.c", timeout_s=COMPILE_S)
+            self._run("gcc", *LIVENESS, "-o", "pan", "pan.c", timeout_s=COMPILE_S)
         return (*found, *(self._search(claim) for claim in claims))
 
     def _search(self, claim: str) -> Checked:
@@ -78,7 +75,7 @@ class _Workshop:
         output = self._run("./pan", *LIMITS, *about, timeout_s=SEARCH_S)
         report = read_report(output, MODEL_FILE)
         told = self._run("spin", "-t", "-T", "-B", MODEL_FILE, timeout_s=TELL_S) if report.errors else ""
-        return Checked(claim, report, read_trail(told), read_listed(output))
+        return Checked(claim, report, read_trail(told))
 
     def _run(self, program: str, *arguments: str, timeout_s: float) -> str:
         command = (str(self.folder / program) if program.startswith(".") else program, *arguments)

@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from statewright_evidence.promela.identifiers import Identifiers, quoted, remark
-from statewright_evidence.promela.model import COURSES, SAFETY, Line, Place, Promela, written
+from statewright_evidence.promela.model import LIVENESS, SAFETY, Line, Place, Promela, written
 from statewright_states.form.question import Answer, Condition, Question
 from statewright_states.form.row import Cell, Declaration, Event, Ignore, Row
 from statewright_states.form.table import Table
@@ -27,7 +27,7 @@ FREE_CLAIMS = {
     ENDS_STAY: ("[] (ended -> [] ended)", "an end is for ever"),
     END_IN_REACH: ("[] (home -> <> ended)", "from every state that can be reached, rows lead to an end"),
 }
-"""The claims about courses, by name: the formula, and what it says."""
+"""The claims about paths, by name: the formula, and what it says."""
 
 SUMMANDS = 6
 """How many guards are counted in one statement: SPIN keeps the text of a statement in buffers of fixed length."""
@@ -92,7 +92,7 @@ class _Writer:
         yield ""
         yield f"   To check it:      spin -a -o3 FILE && gcc {' '.join(SAFETY)} -o pan pan.c && ./pan"
         for name in FREE_CLAIMS:
-            yield f"                     gcc {' '.join(COURSES)} -o pan pan.c && ./pan -a -N {name}"
+            yield f"                     gcc {' '.join(LIVENESS)} -o pan pan.c && ./pan -a -N {name}"
         yield "   To read a trail:  spin -t -T -B FILE */"
         yield ""
         yield f"mtype:states = {{ {states} }};"

@@ -8,8 +8,8 @@ from statewright_states.frozen import dataclass
 
 SAFETY = ("-O0", "-w", "-DNOREDUCE", "-DNOCLAIM", "-DSAFETY")
 """How SPIN's checker is compiled to check assertions and dead ends."""
-COURSES = ("-O0", "-w", "-DNOREDUCE")
-"""How it is compiled to check claims about courses. Optimising would take longer than the search."""
+LIVENESS = ("-O0", "-w", "-DNOREDUCE")
+"""How it is compiled to check claims about paths. Optimising would take longer than the search."""
 
 
 @dataclass(frozen=True, slots=True)

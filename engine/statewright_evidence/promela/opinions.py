@@ -4,21 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from statewright_evidence.promela.abstraction import Abstraction
-from statewright_evidence.promela.bounded_model import BOUNDED_CLAIMS, bounded_model
-from statewright_evidence.promela.bounded_table import LOST, BoundedTable, a_stop_leads_to_an_end, every_run_ends
 from statewright_evidence.promela.check import Checked, check
 from statewright_evidence.promela.free_model import FREE_CLAIMS, free_model
 from statewright_evidence.promela.free_table import reached_by_explorer, reached_by_spin
 from statewright_evidence.promela.model import Promela
-from statewright_evidence.proofs.explorer import explore
 from statewright_states.form.row import Declaration, Event
 from statewright_states.frozen import dataclass
 
 FREE_ASSERTIONS = "in every case exactly one row fires (no gap, no overlap); no state is a dead end"
-BOUNDED_ASSERTIONS = (
-    "no limit is passed; no event is lost where it can come; every live state waits for something, after a stop for no person"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +20,7 @@ class Opinion:
 
     ``claims`` are texts by name, the assertions under the empty one. ``theirs`` and ``ours`` are what SPIN and the explorer
     came to, as lines of text, so that two sets can be compared; ``counted`` says what they are. ``silent`` are the rows that
-    never fired in SPIN's search, ``objections`` what the explorer found broken.
+    never fired in SPIN's search.
     """
 
     model: Promela
@@ -37,7 +30,6 @@ class Opinion:
     theirs: frozenset[str]
     ours: frozenset[str]
     silent: tuple[str, ...]
-    objections: tuple[str, ...] = ()
 
     @property
     def agree(self) -> bool:
@@ -48,7 +40,7 @@ class Opinion:
     def holds(self) -> bool:
         """Whether SPIN found nothing, every row fired, and both agree."""
         fine = all(one.report.holds for one in self.checked)
-        return fine and self.agree and not self.silent and not self.objections
+        return fine and self.agree and not self.silent
 
 
 def free_opinion(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> Opinion:
@@ -66,25 +58,4 @@ def free_opinion(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> 
         theirs.states | {f"{place.state} {place.id}" for place in theirs.places},
         ours.states | {f"{place.state} {place.id}" for place in ours.places},
         tuple(sorted(f"{place.id} in {place.state}" for line, place in model.places.items() if line in report.unreached)),
-    )
-
-
-def bounded_opinion(declared: Declaration, data: Abstraction, *, claims: Sequence[str] = tuple(BOUNDED_CLAIMS)) -> Opinion:
-    """Both opinions about a bounded model: compared are whole states, control state and variables."""
-    model, table = bounded_model(declared, data), BoundedTable(declared, data)
-    checked = check(model, claims)
-    found = explore(table, (every_run_ends(table), a_stop_leads_to_an_end(table)))
-    lost = (f"an event is {LOST}",) if LOST in found.graph.labels else ()
-    fired = {place.id for line, place in model.places.items() if line not in checked[0].report.unreached}
-    events = {happening.event for happening in data.happenings}
-    bounds = ", ".join(f"{name} {value}" for name, value in data.bounds.items())
-    return Opinion(
-        model,
-        {"": BOUNDED_ASSERTIONS} | {name: text for name, (_, text) in BOUNDED_CLAIMS.items()},
-        checked,
-        f"states with their data ({bounds})",
-        frozenset(" ".join(map(str, vector)) for vector in checked[0].listed),
-        frozenset(" ".join(map(str, vector)) for vector in found.states),
-        tuple(row.id for row in declared.rows if row.event in events and row.id not in fired),
-        (*lost, *(finding.text for finding in found.findings if not finding.holds)),
     )

@@ -14,7 +14,6 @@ TRANSITIONS = re.compile(r"^\s*(?P<transitions>[\d.e+]+) transitions", re.MULTIL
 UNREACHED = re.compile(r"^\s+(?P<file>\S+):(?P<line>\d+), state \d+, ", re.MULTILINE)
 INCOMPLETE = ("Search not completed", "max search depth too small", "out of memory", "hashtable")
 SAID = re.compile(r"^\s*\| (?P<said>.*)$", re.MULTILINE)
-LISTED = re.compile(r"^=((?: \d+)+)$", re.MULTILINE)
 ROW = re.compile(r"\[(?P<id>.+?)\]")
 
 
@@ -22,7 +21,7 @@ ROW = re.compile(r"\[(?P<id>.+?)\]")
 class PanReport:
     """One search of a model. ``what`` says what went wrong first, empty where nothing did.
 
-    ``unreached`` are the lines of the model that no course came to; with an error the search ended early, and they say
+    ``unreached`` are the lines of the model that no path came to; with an error the search ended early, and they say
     nothing. ``complete`` tells that every state was visited.
     """
 
@@ -62,11 +61,6 @@ def read_report(output: str, model_file: str) -> PanReport:
 def read_trail(output: str) -> tuple[str, ...]:
     """What a model says along a trail: events with the answers, rows by their ids in brackets."""
     return tuple(match["said"].strip() for match in SAID.finditer(output))
-
-
-def read_listed(output: str) -> frozenset[tuple[int, ...]]:
-    """The states that a checker printed while it searched, each a line of numbers."""
-    return frozenset(tuple(map(int, match[1].split())) for match in LISTED.finditer(output))
 
 
 def rows_of(trail: tuple[str, ...]) -> tuple[str, ...]:

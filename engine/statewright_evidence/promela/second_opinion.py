@@ -1,29 +1,21 @@
-"""The section of the evidence that SPIN gives: every machine's free model, the run and the call with their data in small."""
+"""The section of the evidence that SPIN gives: every machine's model without data."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from statewright_evidence.drawing.machines import MACHINES
-from statewright_evidence.promela.abstraction import Abstraction
-from statewright_evidence.promela.bounded_model import bounded_model
-from statewright_evidence.promela.call_abstraction import CALL_ABSTRACTION
 from statewright_evidence.promela.check import HOW_TO_GET_THEM, missing_programs
 from statewright_evidence.promela.free_model import declaration_of, free_model
-from statewright_evidence.promela.model import COURSES, SAFETY, Promela
-from statewright_evidence.promela.opinions import Opinion, bounded_opinion, free_opinion
-from statewright_evidence.promela.run_abstraction import RUN_ABSTRACTION
+from statewright_evidence.promela.model import LIVENESS, SAFETY, Promela
+from statewright_evidence.promela.opinions import Opinion, free_opinion
 from statewright_evidence.section import Outcome, Section
 from statewright_states.call.events import StepDeadline
-from statewright_states.call.table import CALL
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import Event
-from statewright_states.form.table import Table
 from statewright_states.plan_build.events import EngineFailed as TaskFailed
 from statewright_states.run.events import EngineFailed, RunDeadline
-from statewright_states.run.table import RUN
 from statewright_states.tool.events import ToolCancelled
 from statewright_states.words.vocabulary import CancelRequested
 
@@ -34,17 +26,15 @@ AT_ONCE: Mapping[str, tuple[type[Event], ...]] = {
     "plan_build": (TaskFailed,),
 }
 """The events that have to end a machine wherever it lives."""
-BOUNDED: tuple[tuple[Table[Any], Abstraction], ...] = ((RUN, RUN_ABSTRACTION), (CALL, CALL_ABSTRACTION))
 NAME, TITLE = "spin", "A second opinion: SPIN"
 DOCUMENT, FIGURES = "spin.md", "figures.csv"
 INTRODUCTION = """\
 SPIN (https://spinroot.com) is a model checker that others wrote, in use for decades. The models below are generated from the
 tables: the translation is ours, the search is not. Which rows lead nearer to an end is our suggestion, which SPIN checks.
 
-*Free* models leave the data out: every event may come at any time, every question may be answered in any way. *Bounded* models
-keep counters and marks within small limits, and events come when they can come, which is declared by hand. That the data in
-small allows what the machine does is a test of its own: with smaller limits still, and for a few settings, the table is walked
-beside it, step by step. Both sides of a bounded comparison read the same data in small."""
+The models are *free*: they leave the data out. Every event may come at any time, every question may be answered in any way:
+what holds of them holds of the machines, whatever their data are. What needs data (limits, budgets, that each run ends) is
+proven of the composition, by our own explorer alone."""
 AFTERWARDS = """\
 Each search has to end with `errors: 0`. After an error, `spin -t -T -B MODEL.pml` tells the way to it: events, the answers that
 were given, and the rows by their ids."""
@@ -58,7 +48,6 @@ def section() -> Section:
         return not_checked(f"{' and '.join(missing)} cannot be found here: {HOW_TO_GET_THEM}.", time.monotonic() - began)
     try:
         opinions = [free_opinion(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES]
-        opinions += [bounded_opinion(declaration_of(table), data) for table, data in BOUNDED]
     except ConfigurationError as error:
         return not_checked(f"{error.what} ({error.where}): {error.cure}.", time.monotonic() - began)
     return judged(opinions, time.monotonic() - began)
@@ -66,8 +55,7 @@ def section() -> Section:
 
 def models() -> tuple[Promela, ...]:
     """Every model that is checked."""
-    free = (free_model(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES)
-    return (*free, *(bounded_model(declaration_of(table), data) for table, data in BOUNDED))
+    return tuple(free_model(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES)
 
 
 def not_checked(why: str, seconds: float) -> Section:
@@ -100,7 +88,7 @@ def judged(opinions: Sequence[Opinion], seconds: float) -> Section:
 
 def file_name(model: Promela) -> str:
     """The file that holds a model."""
-    return f"{model.name.replace(', ', '-')}.pml"
+    return f"{model.name}.pml"
 
 
 def _texts(kept: Iterable[Promela]) -> dict[str, str]:
@@ -136,7 +124,6 @@ def _found(opinion: Opinion) -> Iterable[str]:
             yield from ("```text", *one.trail, "```", "")
     if opinion.silent:
         yield from (f"In {opinion.model.name} these rows never fired: {', '.join(opinion.silent)}.", "")
-    yield from (f"Our explorer finds broken in {opinion.model.name}: {text}.\n" for text in opinion.objections)
     if not opinion.agree:
         only = (("SPIN", opinion.theirs - opinion.ours), ("our explorer", opinion.ours - opinion.theirs))
         for who, states in only:
@@ -148,7 +135,7 @@ def _by_hand(kept: Iterable[Promela]) -> Iterable[str]:
     for model in kept:
         yield f"spin -a -o3 {file_name(model)}"
         yield f"gcc {' '.join(SAFETY)} -o pan pan.c && ./pan -m1000000"
-        yield f"gcc {' '.join(COURSES)} -o pan pan.c"
+        yield f"gcc {' '.join(LIVENESS)} -o pan pan.c"
         names = [line.split()[1] for line in model.text.splitlines() if line.startswith("ltl ")]
         yield from (f"./pan -m1000000 -a -N {name}" for name in names)
     yield from ("```", "", AFTERWARDS)
