@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from time import perf_counter
 
-from statewright_evidence.drawing import stale_drawings
+from statewright_evidence.drawing import all_drawings, stale_drawings
 from statewright_evidence.section import Outcome, Section
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -32,15 +32,13 @@ def section() -> Section:
 
 
 def diagrams() -> Section:
-    """The drawings of the machines, and whether they are what the tables give."""
+    """The drawings of the machines in every format, and whether those in the repository are what the tables give."""
     began_s = perf_counter()
-    folder = ROOT / "diagrams"
-    files = _read(
-        sorted((path for path in folder.iterdir() if path.is_file()), key=lambda path: (path.name != "map.md", path.name))
-    )
-    stale = stale_drawings(folder)
+    drawn = all_drawings()
+    files = {name: drawn[name] for name in sorted(drawn, key=lambda name: (name != "map.md", name))}
+    stale = stale_drawings(ROOT / "diagrams")
     summary = f"{len(files)} files, " + (
-        f"stale: {', '.join(stale)}." if stale else "each as the tables give it; the map comes first."
+        f"stale in the repository: {', '.join(stale)}." if stale else "each as the tables give it; the map comes first."
     )
     outcome = Outcome.BROKEN if stale else Outcome.HOLDS
     return Section("diagrams", "Drawings of the machines", outcome, summary, files, perf_counter() - began_s)

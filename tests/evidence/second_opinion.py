@@ -202,7 +202,8 @@ def _document(tables: Sequence[Findings], summary: str, differences: Sequence[st
     lines += [
         "",
         "Our machine is the table, run by the library transitions. The others read its export and nothing else:",
-        "`diagrams/*.scxml` is read by python-statemachine, `diagrams/*.xstate.json` by XState. They are told the name of each",
+        "python-statemachine reads the SCXML (`statewright diagram run --format scxml`), XState its JSON.",
+        "They are told the name of each",
         "event and the answers to the questions of its cell, never the row. Each must name the row that our machine takes, the",
         "commands that it gives and the state that it comes to; where our machine refuses, it must take none and stay.",
         "After its end a machine of theirs has stopped, so what is ignored there by declaration is nothing to it.",

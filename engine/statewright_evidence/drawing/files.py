@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from pathlib import Path
 
-from statewright_evidence.drawing.formats import SUFFIXES, drawing
+from statewright_evidence.drawing.formats import FOR_PEOPLE, FORMATS, SUFFIXES, drawing
 from statewright_evidence.drawing.machines import MACHINES
 from statewright_evidence.drawing.maps import MAP, MAP_FORMATS, map_drawing
 from statewright_states.errors import ConfigurationError
 
 
-def drawings() -> dict[str, str]:
-    """Every drawing by its file name (``run.svg``), with the map of the machines (``map.svg``)."""
+def drawings(formats: Collection[str] = FOR_PEOPLE) -> dict[str, str]:
+    """The drawings by file name (``run.svg``), with the map of the machines (``map.svg``), in these formats."""
     tables = [machine.table for machine in MACHINES]
-    drawn = {f"{table.name}.{suffix}": drawing(table, name) for table in tables for name, suffix in SUFFIXES.items()}
-    return drawn | {f"{MAP}.{SUFFIXES[name]}": map_drawing(name) for name in MAP_FORMATS}
+    drawn = {f"{table.name}.{SUFFIXES[name]}": drawing(table, name) for table in tables for name in formats}
+    return drawn | {f"{MAP}.{SUFFIXES[name]}": map_drawing(name) for name in MAP_FORMATS if name in formats}
+
+
+def all_drawings() -> dict[str, str]:
+    """The drawings in every format, those for programs too."""
+    return drawings(FORMATS)
 
 
 def write_drawings(folder: Path) -> tuple[str, ...]:

@@ -60,6 +60,9 @@ FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {
 SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md", "scxml": "scxml", "xstate": "xstate.json"}
 """The file name suffix of each format."""
 
+FOR_PEOPLE = ("mermaid", "svg", "markdown")
+"""The formats that people read in a repository; the others are for programs, and are made when somebody asks for them."""
+
 
 def drawing(table: Table[Any], format_name: str) -> str:
     """The table in one of the ``FORMATS``. Raises ConfigurationError for any other."""

@@ -125,7 +125,7 @@ def test_a_files_agents_come_before_the_built_in_ones() -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "docs/agents.md"])
 def test_the_files_that_the_documents_show_are_sound(name: str) -> None:
-    text = (Path(__file__).parents[2] / name).read_text("utf-8")
+    text = (Path(__file__).parents[3] / name).read_text("utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     agents = Agents.of(tomllib.loads(example), name)
     assert "auditor" in agents.tables

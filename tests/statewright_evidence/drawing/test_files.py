@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from statewright_evidence.drawing import drawings, stale_drawings, write_drawings
+from statewright_evidence.drawing import all_drawings, drawings, stale_drawings, write_drawings
 from statewright_evidence.drawing.__main__ import main
 
 DIAGRAMS = Path(__file__).parents[3] / "diagrams"
@@ -20,8 +20,13 @@ def test_the_committed_drawings_are_fresh() -> None:
 
 def test_every_machine_and_the_map_have_every_file() -> None:
     names = ("run", "call", "tool", "plan_build")
-    shown = {f"{name}.{suffix}" for name in (*names, "map") for suffix in ("mmd", "dot", "svg", "md")}
-    assert set(drawings()) == shown | {f"{name}.{suffix}" for name in names for suffix in ("scxml", "xstate.json")}
+    assert set(drawings()) == {f"{name}.{suffix}" for name in (*names, "map") for suffix in ("mmd", "svg", "md")}
+    for_programs = {"map.dot", *(f"{name}.{suffix}" for name in names for suffix in ("dot", "scxml", "xstate.json"))}
+    assert set(all_drawings()) == {*drawings(), *for_programs}
+
+
+def test_only_what_people_read_is_in_the_repository() -> None:
+    assert {path.name for path in DIAGRAMS.iterdir()} == set(drawings())
 
 
 def test_written_drawings_are_fresh_and_not_written_again(tmp_path: Path) -> None:
