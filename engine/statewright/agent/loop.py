@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from copy import copy
-from typing import Any
+from typing import Any, Unpack
 
 from statewright.agent import assemble
 from statewright.agent.sync import run_to_its_end
@@ -17,7 +17,7 @@ from statewright.core.replay import replay
 from statewright.hooks import Hook, Hooks
 from statewright.journal import MemoryJournal
 from statewright.runtime.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
-from statewright.runtime.driver import Driver, Watch
+from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.lanes import Lanes
 from statewright.runtime.observers import ChunkCallback, EntryCallback, EventCallback, Observers, RunEvent
@@ -88,29 +88,19 @@ class AgentLoop:
             on_tool_check=on_tool_check,
         )
         require_prices(self.config, (each.model for each in equipment.providers))
-        self._driver = Driver(equipment, self.journal, shutdown=shutdown, token_estimator=token_estimator)
+        self._driver = AgentDriver(equipment, self.journal, shutdown=shutdown, token_estimator=token_estimator)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    async def run(
-        self,
-        prompt: str,
-        history: History | None = None,
-        *,
-        stream: bool = False,
-        on_stream_chunk: ChunkCallback | None = None,
-        run_id: str | None = None,
-        session: str | None = None,
-        requested_by: str | None = None,
-    ) -> AgentState:
+    async def run(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> AgentState:
         """Run a task to its end, or until only a person can carry it on (``state.waiting``).
 
-        ``history`` holds earlier messages in the chat shape; ``requested_by`` says who asks for the run. Raises
-        CallerError for bad input and JournalError when the run cannot be recorded; a model or a tool that fails is an
-        outcome, not an exception.
+        ``history`` holds earlier messages in the chat shape; ``RunOptions`` has the keywords. Raises CallerError for bad
+        input and JournalError when the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
         """
-        inputs = self.inputs(prompt, history, stream=stream, run_id=run_id, session=session, requested_by=requested_by)
-        return await self._reported(self._driver.start(inputs, Watch(on_stream_chunk)), "run")
+        given = RunOptions(**options)
+        work = self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
+        return await self._reported(work, "run")
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
         """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
@@ -121,20 +111,14 @@ class AgentLoop:
         return await self._reported(self._driver.take_up(run_id, Watch(on_stream_chunk)), "resume")
 
     async def stream(
-        self,
-        prompt: str,
-        history: History | None = None,
-        *,
-        run_id: str | None = None,
-        session: str | None = None,
-        requested_by: str | None = None,
+        self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]
     ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
         """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
 
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        inputs = self.inputs(prompt, history, stream=True, run_id=run_id, session=session, requested_by=requested_by)
+        inputs = self.inputs(prompt, history, replace(RunOptions(**options), stream=True))
         task = asyncio.create_task(self._driver.start(inputs, Watch(queue.put_nowait, queue.put_nowait)))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
@@ -146,17 +130,7 @@ class AgentLoop:
             with suppress(asyncio.CancelledError, StatewrightError):
                 await task
 
-    def run_sync(
-        self,
-        prompt: str,
-        history: History | None = None,
-        *,
-        stream: bool = False,
-        on_stream_chunk: ChunkCallback | None = None,
-        run_id: str | None = None,
-        session: str | None = None,
-        requested_by: str | None = None,
-    ) -> AgentState:
+    def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> AgentState:
         """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
 
         Connections and the journal are closed at the end, because they belong to the event loop that ends with the
@@ -165,10 +139,8 @@ class AgentLoop:
 
         async def once() -> AgentState:
             async with self:
-                return await work
+                return await self.run(prompt, history, **options)
 
-        names: dict[str, str | None] = {"run_id": run_id, "session": session, "requested_by": requested_by}
-        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
         return run_to_its_end(once())
 
     async def decide(
@@ -255,35 +227,26 @@ class AgentLoop:
 
         return await self._reported(child(), "run")
 
-    def inputs(
-        self,
-        prompt: str,
-        history: History | None,
-        *,
-        stream: bool,
-        run_id: str | None = None,
-        session: str | None = None,
-        requested_by: str | None = None,
-    ) -> RunInputs:
+    def inputs(self, prompt: str, history: History | None, options: RunOptions) -> RunInputs:
         """What a run with these arguments would be given."""
         if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
             raise ConfigurationError(
                 f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
             )
-        self.config.approval.check(requested_by)
+        self.config.approval.check(options.requested_by)
         allowed = self.config.allowed_tools
         tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
         return RunInputs(
-            run_id=run_id or self._names.run_id(),
+            run_id=options.run_id or self._names.run_id(),
             model=self.provider.model,
             config=self.config,
             task=prompt,
             history=tuple(item if isinstance(item, Message) else Message.from_dict(item) for item in history or ()),
             cards=cards_of(tools),
-            stream=stream,
-            session=session,
+            stream=options.stream,
+            session=options.session,
             hooks=self._driver.equipment.hooks.cards,
-            requested_by=requested_by,
+            requested_by=options.requested_by,
         )
 
     async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from statewright.agent.loop import AgentLoop, History
 from statewright.agent.sync import run_to_its_end
@@ -14,26 +14,26 @@ from statewright.config.settings import AgentConfig, EvaluationConfig
 from statewright.core.inputs import RunInputs
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import PlanBuildInputs
-from statewright.core.replay import plan_build_state, replay_plan_build
+from statewright.core.replay import ReplayedPlanBuild, Reproduced, plan_build_state, replay_plan_build
 from statewright.journal.entry import decode
 from statewright.journal.recorder import Payloads, Recorder
-from statewright.runtime.driver import Live
+from statewright.runtime.driver import Driver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import Deliver
 from statewright.runtime.effects.tasks import TaskOwner
 from statewright.runtime.observers import ChunkCallback, EventCallback, Observers
 from statewright.runtime.pump import Pump
-from statewright.version import ENGINE
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
 from statewright_states.form.row import Command, Event
+from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.ports import Journal, Lease
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import Resumed, Status, StopReason
+from statewright_states.words.vocabulary import Status, StopReason
 
 
 class MixedModeRunner:
@@ -63,40 +63,26 @@ class MixedModeRunner:
         self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
         self.journal = build.journal
         self.accept_partial_plan = accept_partial_plan
-        self._on_event = on_event or build.on_event
-        self._live = Live[PlanBuildPump](build.journal, build.shutdown)
         _check_planner(self.plan, build)
+        self._driver = PlanBuildDriver({Phase.PLAN: self.plan, Phase.BUILD: build}, on_event or build.on_event)
 
     # -- running -----------------------------------------------------------------------------------------------------
 
-    async def run(
-        self,
-        prompt: str,
-        history: History | None = None,
-        *,
-        stream: bool = False,
-        on_stream_chunk: ChunkCallback | None = None,
-        run_id: str | None = None,
-        requested_by: str | None = None,
-    ) -> MixedState:
+    async def run(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
         """Plan and build to the end, or until only a person can carry it on (``state.waiting``).
 
-        ``stream`` is for the build. Raises CallerError for bad input and JournalError when something cannot be recorded.
+        ``RunOptions`` has the keywords; ``stream`` is for the build, and a task is no part of a session. Raises CallerError
+        for bad input and JournalError when something cannot be recorded.
         """
-        build = self.build.inputs(prompt, history, stream=stream, run_id=run_id, requested_by=requested_by)
-        plan = self.plan.inputs(prompt, history, stream=False, run_id=build.run_id, requested_by=requested_by)
+        given = RunOptions(**options)
+        if given.session is not None:
+            raise ConfigurationError(
+                "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
+            )
+        build = self.build.inputs(prompt, history, given)
+        plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id))
         inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
-        payloads = Payloads()
-        recorder = Recorder(self.journal, inputs.run_id, payloads)
-        at_us = self.build.clock.now_us()
-        header = inputs.header(at_us, ENGINE, payloads)
-        lease = await recorder.create(header.encode())
-        pump = self._pump_for(PlanBuildExecution(inputs, payloads), recorder, lease, on_stream_chunk)
-        pump.started_at_us = pump.last_at_us = at_us
-        if self._live.stopping:
-            pump.stop()
-        pump.tell(inputs.admitted(header.task))
-        return await self._drive(pump, lease)
+        return await self._driver.start(inputs, Watch(given.on_stream_chunk))
 
     async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> MixedState:
         """Take up a task that was interrupted or waits for a person; one that has ended is shown as it ended.
@@ -104,51 +90,24 @@ class MixedModeRunner:
         The run that was commanded goes on where its own record ends, or begins if it has none: never twice.
         Raises RunNotFound, JournalBusy, JournalDamaged.
         """
-        recorded = await replay_plan_build(self.journal, run_id)
-        if recorded.ended or self._live.stopping:
-            return await plan_build_state(self.journal, run_id)
-        lease = await self.journal.acquire(run_id)
-        try:
-            recorded = await replay_plan_build(self.journal, run_id)
-            execution = recorded.execution
-            recorder = Recorder(self.journal, run_id, execution.payloads)
-            recorder.take_up(recorded.head)
-            pump = self._pump_for(execution, recorder, lease, on_stream_chunk)
-            pump.started_at_us, pump.last_at_us = recorded.times_us
-            pump.take_up()
-            pump.tell(execution.inputs.admitted(recorded.task) if recorded.entries == 1 else Resumed(lease.epoch))
-        except BaseException:
-            await self.journal.release(lease)
-            raise
-        return await self._drive(pump, lease)
+        return await self._driver.take_up(run_id, Watch(on_stream_chunk))
 
-    def run_sync(
-        self,
-        prompt: str,
-        history: History | None = None,
-        *,
-        stream: bool = False,
-        on_stream_chunk: ChunkCallback | None = None,
-        run_id: str | None = None,
-        requested_by: str | None = None,
-    ) -> MixedState:
+    def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
         """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
 
         async def once() -> MixedState:
             async with self:
-                return await work
+                return await self.run(prompt, history, **options)
 
-        names: dict[str, str | None] = {"run_id": run_id, "requested_by": requested_by}
-        work = self.run(prompt, history, stream=stream, on_stream_chunk=on_stream_chunk, **names)
         return run_to_its_end(once())
 
     async def stop(self, run_id: str) -> None:
         """Ask a live task of this runner for a graceful stop: no build is begun after it. Raises RunNotFound."""
-        self._live.pump(run_id).stop()
+        self._driver.live.pump(run_id).stop()
 
     async def cancel(self, run_id: str) -> None:
         """End the run that is going on, and the task with it. Raises RunNotFound."""
-        self._live.pump(run_id).cancel()
+        self._driver.live.pump(run_id).cancel()
 
     async def aclose(self) -> None:
         """Release the models' connections and the journal."""
@@ -160,22 +119,6 @@ class MixedModeRunner:
 
     async def __aexit__(self, *_: object) -> None:
         await self.aclose()
-
-    # -- inside ------------------------------------------------------------------------------------------------------
-
-    def _pump_for(
-        self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, on_chunk: ChunkCallback | None
-    ) -> PlanBuildPump:
-        loops = {Phase.PLAN: self.plan, Phase.BUILD: self.build}
-        performing = partial(Children, execution, loops, on_chunk)
-        return Pump(execution, recorder, self.journal, lease, self.build.clock, Observers(self._on_event), performing)
-
-    async def _drive(self, pump: PlanBuildPump, lease: Lease) -> MixedState:
-        async with self._live.driven(pump, lease):
-            await pump.run()
-        if pump.performer.failure is not None:
-            raise pump.performer.failure
-        return await plan_build_state(self.journal, lease.run_id)
 
 
 def planner_for(build: AgentLoop, config: AgentConfig | None = None) -> AgentLoop:
@@ -349,4 +292,35 @@ class Children:
         )
 
 
+# -- driving ---------------------------------------------------------------------------------------------------------
+
+
 PlanBuildPump = Pump[PlanBuildExecution, Children]
+
+
+class PlanBuildDriver(Driver[PlanBuildInputs, PlanBuildExecution, Children, MixedState]):
+    """Drives tasks that are planned, then built, by these agents. ``on_event`` is told of the tasks' own entries."""
+
+    def __init__(self, loops: Mapping[Phase, AgentLoop], on_event: EventCallback | None) -> None:
+        build = loops[Phase.BUILD]
+        super().__init__(build.journal, build.clock, build.shutdown)
+        self._loops = loops
+        self._on_event = on_event
+
+    def _execution(self, inputs: PlanBuildInputs, payloads: Payloads) -> PlanBuildExecution:
+        return PlanBuildExecution(inputs, payloads)
+
+    def _pump_for(self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, watch: Watch) -> PlanBuildPump:
+        performing = partial(Children, execution, self._loops, watch.on_chunk)
+        return Pump(execution, recorder, self._journal, lease, self._clock, Observers(self._on_event), performing)
+
+    async def _replay(self, run_id: str) -> ReplayedPlanBuild:
+        return await replay_plan_build(self._journal, run_id)
+
+    async def _recorded_state(self, recorded: Reproduced[PlanBuildExecution]) -> MixedState:
+        return await plan_build_state(self._journal, recorded.run_id)
+
+    async def _state(self, pump: PlanBuildPump) -> MixedState:
+        if pump.performer.failure is not None:
+            raise pump.performer.failure
+        return await plan_build_state(self._journal, pump.execution.inputs.run_id)

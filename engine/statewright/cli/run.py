@@ -118,8 +118,6 @@ def run(
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
     async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
-        if isinstance(runner, MixedModeRunner):
-            return await runner.run(task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, requested_by=asker)
         return await runner.run(
             task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session, requested_by=asker
         )

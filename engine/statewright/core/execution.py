@@ -7,14 +7,15 @@ that callers see. It does no input or output and knows no time: the same deliver
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any, Protocol
 
+from statewright.config.prompts import tool_message
 from statewright.context.builder import ContextManager
 from statewright.context.conversation import Conversation
 from statewright.context.judge import EvalResult
-from statewright.core.inputs import RunInputs
+from statewright.core.inputs import Inputs, RunInputs
 from statewright.core.links import KEPT
 from statewright.core.projection import Projection
 from statewright.core.routing import Router
@@ -48,11 +49,11 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import STATUS, CallPhase, RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.tool.events import ToolAssessed
+from statewright_states.tool.events import ToolAssessed, ToolResumed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.words.messages import Message
-from statewright_states.words.vocabulary import Purpose
+from statewright_states.words.vocabulary import Purpose, Resumed
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,13 @@ Following = tuple[str, Command, Delivery | None]
 
 class Execution(Protocol):
     """What a pump drives and a replay checks: a run of any machine, with whatever instances it is made of."""
+
+    payloads: Payloads
+
+    @property
+    def inputs(self) -> Inputs:
+        """What the run was given at its start."""
+        ...
 
     @property
     def main(self) -> Instance[Any]:
@@ -96,6 +104,10 @@ class Execution(Protocol):
 
     def defect(self, error: str) -> Event:
         """The event that tells the run of a defect of the engine."""
+        ...
+
+    def resumption(self, epoch: int) -> Iterator[tuple[str, str, Event]]:
+        """What every instance that has not ended is told when the run is taken up; the rows say what follows."""
         ...
 
     def end(self, seq: int, at_us: int) -> End:
@@ -242,6 +254,16 @@ class RunExecution:
     def defect(self, error: str) -> Event:
         """The event that tells the run of a defect of the engine."""
         return EngineFailed(error)
+
+    def resumption(self, epoch: int) -> Iterator[tuple[str, str, Event]]:
+        """What every instance that has not ended is told: its process is a new one; the rows say what follows."""
+        lost = self.inputs.config.prompts.outcome_unknown
+        for name, instance in list(self.live.items()):
+            event: Event = Resumed(epoch)
+            if instance.table is TOOL:
+                message = tool_message(instance.facts.call_id, lost)
+                event = ToolResumed(epoch, self.payloads.put_message(message))
+            yield instance.table.name, name, event
 
     def end(self, seq: int, at_us: int) -> End:
         """The last entry, once the run has ended."""

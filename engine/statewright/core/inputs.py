@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from statewright.config.settings import AgentConfig
 from statewright.hooks import HookCard
@@ -15,7 +15,9 @@ from statewright.journal.entry import MACHINES, TABLES, Header, decode, digest, 
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
 from statewright_states.errors import JournalDamaged
+from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass, replace
+from statewright_states.run.events import RunAdmitted
 from statewright_states.run.facts import RunSettings
 from statewright_states.words.approval import ApprovalRule
 from statewright_states.words.messages import Message, ToolCall, ToolSchema
@@ -46,6 +48,21 @@ class ToolCard:
         return ToolSchema(self.name, self.description, encode(self.parameters))
 
 
+class Inputs(Protocol):
+    """What a run of any machine is given at its start."""
+
+    @property
+    def run_id(self) -> str: ...
+
+    def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
+        """The header that pins these inputs."""
+        ...
+
+    def admitted(self, task: str) -> Event:
+        """The first event; ``task`` is the digest of the prompt."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class RunInputs:
     """Everything that a run is given. ``cards`` holds the tools that it may use, by name; ``hooks`` in order."""
@@ -72,6 +89,10 @@ class RunInputs:
     def run_settings(self) -> RunSettings:
         """What the run table's questions ask for."""
         return replace(self.config.run_settings(), approval=self.rule)
+
+    def admitted(self, task: str) -> RunAdmitted:
+        """The first event; ``task`` is the digest of the prompt."""
+        return RunAdmitted(self.run_settings(), task)
 
     def request(self, tool: str, call: ToolCall) -> ToolRequest:
         """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""

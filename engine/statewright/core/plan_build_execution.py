@@ -6,7 +6,7 @@ Its two runs have executions and records of their own; here they are known by th
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from statewright.config.prompts import notice
@@ -25,7 +25,7 @@ from statewright_states.plan_build.commands import FinishRun
 from statewright_states.plan_build.events import EngineFailed
 from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, ChildEnd, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.vocabulary import StopReason
+from statewright_states.words.vocabulary import Resumed, StopReason
 
 
 class PlanBuildExecution:
@@ -70,6 +70,10 @@ class PlanBuildExecution:
     def defect(self, error: str) -> Event:
         """The event that tells the task of a defect of the engine."""
         return EngineFailed(error)
+
+    def resumption(self, epoch: int) -> Iterator[tuple[str, str, Event]]:
+        """What the task is told when it is taken up."""
+        yield PLAN_BUILD.name, self.main.name, Resumed(epoch)
 
     # -- the end, and what callers see -------------------------------------------------------------------------------
 

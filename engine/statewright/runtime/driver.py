@@ -1,35 +1,64 @@
-"""Driving runs: each is begun or taken up, pumped until it ends or waits, and found by its id while it is live."""
+"""The life of a run of any machine: begun or taken up, pumped until it ends or waits, and found by its id while it is live.
+
+Theory of operation. A driver begins a run by writing its header, or takes one up by replaying its record under a new lease;
+from there both are alike: a pump is made, told what happened (an admission, or a resumption for each instance that has not
+ended), and pumped. What differs between a run of an agent and a task that is planned, then built, is what the subclass says:
+how its record is read, who carries out its commands, and what callers see of it.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypedDict, TypeVar
 
 from statewright.config.prices import require_prices
 from statewright.context.estimates import Estimates
-from statewright.core.execution import RunExecution
-from statewright.core.inputs import RunInputs
-from statewright.core.replay import replay
+from statewright.core.execution import Execution, RunExecution
+from statewright.core.inputs import Inputs, RunInputs
+from statewright.core.replay import Replayed, Reproduced, replay
+from statewright.hooks import OBSERVED, HookPoint, Hooks
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
 from statewright.runtime.observers import ChunkCallback, EntryCallback
-from statewright.runtime.pump import Pump
-from statewright.runtime.resumption import require_guards, resumption_events
+from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.sessions import Sessions
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.version import ENGINE
 from statewright.views.state import AgentState
-from statewright_states.errors import RunNotFound
+from statewright_states.errors import ConfigurationError, RunNotFound
 from statewright_states.frozen import dataclass, replace
-from statewright_states.run.events import RunAdmitted
-from statewright_states.words.ports import Journal, Lease, TokenEstimator
+from statewright_states.words.ports import Clock, Journal, Lease, TokenEstimator
 
-AgentPump = Pump[RunExecution, Performer]
-P = TypeVar("P", bound=Pump[Any, Any])
+
+class RunKeywords(TypedDict, total=False):
+    """The keywords of ``run``, ``run_sync`` and ``stream``, for type checkers; ``RunOptions`` says what they mean."""
+
+    stream: bool
+    on_stream_chunk: ChunkCallback | None
+    run_id: str | None
+    session: str | None
+    requested_by: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How one run is to go, beside its prompt and its history."""
+
+    stream: bool = False
+    """Whether replies are asked for in pieces."""
+    on_stream_chunk: ChunkCallback | None = None
+    """Is called with each piece of a reply."""
+    run_id: str | None = None
+    """The run's name in the journal; None: a new one."""
+    session: str | None = None
+    """The session that the run belongs to: its runs go one after another."""
+    requested_by: str | None = None
+    """Who asks for the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,24 +72,30 @@ class Watch:
 NOBODY = Watch()
 
 
-class Live(Generic[P]):
+I = TypeVar("I", bound=Inputs)  # noqa: E741 - inputs, beside execution, performer and state
+E = TypeVar("E", bound=Execution)
+P = TypeVar("P", bound=Performing)
+S = TypeVar("S")
+
+
+class Live(Generic[E, P]):
     """The runs that are driven now, by their ids. A stop of the process is passed on to each of them."""
 
     def __init__(self, journal: Journal, shutdown: GracefulShutdown | None) -> None:
         self._journal = journal
         self._shutdown = shutdown
-        self._pumps: dict[str, P] = {}
+        self._pumps: dict[str, Pump[E, P]] = {}
 
     @property
     def stopping(self) -> bool:
         """Whether the process is to stop: nothing is begun any more."""
         return self._shutdown is not None and self._shutdown.should_stop
 
-    def get(self, run_id: str) -> P | None:
+    def get(self, run_id: str) -> Pump[E, P] | None:
         """The pump of a run, while it is driven."""
         return self._pumps.get(run_id)
 
-    def pump(self, run_id: str) -> P:
+    def pump(self, run_id: str) -> Pump[E, P]:
         """The pump of a live run. Raises RunNotFound."""
         pump = self.get(run_id)
         if pump is None:
@@ -68,7 +103,7 @@ class Live(Generic[P]):
         return pump
 
     @asynccontextmanager
-    async def driven(self, pump: P, lease: Lease) -> AsyncGenerator[None]:
+    async def driven(self, pump: Pump[E, P], lease: Lease) -> AsyncGenerator[None]:
         """While a run is pumped: it can be found, and afterwards its observers have ended and its lease is given back."""
         self._pumps[lease.run_id] = pump
         try:
@@ -80,8 +115,97 @@ class Live(Generic[P]):
             await self._journal.release(lease)
 
 
-class Driver:
-    """Drives the runs of one agent, any number at the same time. They are performed with ``equipment``."""
+class Driver(ABC, Generic[I, E, P, S]):
+    """Drives runs of one machine, any number at the same time."""
+
+    def __init__(self, journal: Journal, clock: Clock, shutdown: GracefulShutdown | None) -> None:
+        self._journal = journal
+        self._clock = clock
+        self.live = Live[E, P](journal, shutdown)
+
+    async def start(self, inputs: I, watch: Watch = NOBODY) -> S:
+        """Begin a run, and drive it. Raises RunExists, JournalError."""
+        payloads = Payloads()
+        recorder = Recorder(self._journal, inputs.run_id, payloads)
+        at_us = self._clock.now_us()
+        header = inputs.header(at_us, ENGINE, payloads)
+        lease = await recorder.create(header.encode())
+        pump = self._pump_for(self._execution(inputs, payloads), recorder, lease, watch)
+        pump.started_at_us = pump.last_at_us = at_us
+        if self.live.stopping:
+            pump.stop()  # before anything else: nothing is begun after a stop
+        pump.tell(inputs.admitted(header.task))
+        return await self._drive(pump, lease)
+
+    async def take_up(self, run_id: str, watch: Watch = NOBODY) -> S:
+        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError."""
+        recorded = await self._replay(run_id)
+        if recorded.ended or self.live.stopping:
+            return await self._recorded_state(recorded)
+        self._require_whole(recorded)
+        lease = await self._journal.acquire(run_id)
+        try:
+            recorded = await self._replay(run_id)  # another process may have written it until it gave the lease back
+            pump = self._pump_on(recorded, lease, watch)
+            await pump.take_posted()
+        except BaseException:
+            await self._journal.release(lease)
+            raise
+        return await self._drive(pump, lease)
+
+    def _pump_on(self, recorded: Reproduced[E], lease: Lease, watch: Watch) -> Pump[E, P]:
+        """The pump of a run that goes on where its record ends."""
+        execution = recorded.execution
+        recorder = Recorder(self._journal, recorded.run_id, execution.payloads)
+        recorder.take_up(recorded.head)
+        pump = self._pump_for(execution, recorder, lease, watch)
+        pump.started_at_us, pump.last_at_us = recorded.times_us
+        pump.take_up()
+        if recorded.entries == 1:
+            pump.tell(execution.inputs.admitted(recorded.task))
+        else:
+            for told in execution.resumption(lease.epoch):
+                pump.deliver(*told)
+        return pump
+
+    async def _drive(self, pump: Pump[E, P], lease: Lease) -> S:
+        async with self.live.driven(pump, lease):
+            await self._pumped(pump)
+        return await self._state(pump)
+
+    async def _pumped(self, pump: Pump[E, P]) -> None:
+        """Pump, with whatever belongs around it while the run is live."""
+        await pump.run()
+
+    def _require_whole(self, recorded: Reproduced[E]) -> None:
+        """Raise ConfigurationError when something is missing without which this run may not go on."""
+
+    @abstractmethod
+    def _execution(self, inputs: I, payloads: Payloads) -> E:
+        """A fresh execution."""
+
+    @abstractmethod
+    def _pump_for(self, execution: E, recorder: Recorder, lease: Lease, watch: Watch) -> Pump[E, P]:
+        """The pump of an execution."""
+
+    @abstractmethod
+    async def _replay(self, run_id: str) -> Reproduced[E]:
+        """The run as its record has it. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
+
+    @abstractmethod
+    async def _recorded_state(self, recorded: Reproduced[E]) -> S:
+        """What callers see of a run that is not driven."""
+
+    @abstractmethod
+    async def _state(self, pump: Pump[E, P]) -> S:
+        """What callers see of a run that was driven until now."""
+
+
+AgentPump = Pump[RunExecution, Performer]
+
+
+class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
+    """Drives the runs of one agent. They are performed with ``equipment``."""
 
     def __init__(
         self,
@@ -91,60 +215,23 @@ class Driver:
         shutdown: GracefulShutdown | None,
         token_estimator: TokenEstimator | None,
     ) -> None:
+        super().__init__(journal, equipment.clock, shutdown)
         self.equipment = equipment
-        self._journal = journal
         self._token_estimator = token_estimator
         self._sessions = Sessions(equipment.hooks)
-        self.live = Live[AgentPump](journal, shutdown)
 
-    def equipped(self, equipment: Equipment) -> Driver:
+    def equipped(self, equipment: Equipment) -> AgentDriver:
         """A driver for runs of other equipment, among the same sessions and live runs."""
         other = copy(self)
         other.equipment = equipment
         return other
 
-    async def start(self, inputs: RunInputs, watch: Watch = NOBODY) -> AgentState:
-        """Begin a run, and drive it. Raises RunExists, JournalError."""
-        payloads = Payloads()
-        recorder = Recorder(self._journal, inputs.run_id, payloads)
-        at_us = self.equipment.clock.now_us()
-        header = inputs.header(at_us, ENGINE, payloads)
-        lease = await recorder.create(header.encode())
-        pump = self._pump_for(RunExecution(inputs, payloads), recorder, lease, watch)
-        pump.started_at_us = pump.last_at_us = at_us
-        if self.live.stopping:
-            pump.stop()  # before anything else: no model call is begun after a stop
-        pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
-        return await self._drive(pump, lease)
-
-    async def take_up(self, run_id: str, watch: Watch = NOBODY) -> AgentState:
-        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError."""
-        recorded = await replay(self._journal, run_id)
-        if recorded.ended or self.live.stopping:
-            return recorded.state()
-        require_prices(recorded.execution.inputs.config, (provider.model for provider in self.equipment.providers))
-        lease = await self._journal.acquire(run_id)
-        try:
-            recorded = await replay(self._journal, run_id)
-            require_guards(recorded, self.equipment.hooks)
-            recorder = Recorder(self._journal, run_id, recorded.execution.payloads)
-            recorder.take_up(recorded.head)
-            pump = self._pump_for(recorded.execution, recorder, lease, watch)
-            pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
-            pump.take_up()
-            for address in resumption_events(recorded, lease.epoch):
-                pump.deliver(*address)
-            await pump.take_posted()
-        except BaseException:
-            await self._journal.release(lease)
-            raise
-        return await self._drive(pump, lease)
-
     async def end_sessions(self) -> None:
         """Tell the hooks that the agent's sessions have ended."""
         await self._sessions.end()
 
-    # -- within ------------------------------------------------------------------------------------------------------
+    def _execution(self, inputs: RunInputs, payloads: Payloads) -> RunExecution:
+        return RunExecution(inputs, payloads)
 
     def _pump_for(self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch) -> AgentPump:
         observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_entry)
@@ -153,10 +240,33 @@ class Driver:
         performing = partial(Performer, execution, equipment)
         return Pump(execution, recorder, self._journal, lease, equipment.clock, observers, performing)
 
-    async def _drive(self, pump: AgentPump, lease: Lease) -> AgentState:
-        async with self.live.driven(pump, lease):
-            self._sessions.begin(pump.execution.inputs.session, pump.observers)
-            await pump.run()
-            if pump.ended:
-                pump.observers.ended(pump.execution.state(pump.times_us))
+    async def _pumped(self, pump: AgentPump) -> None:
+        self._sessions.begin(pump.execution.inputs.session, pump.observers)
+        await pump.run()
+        if pump.ended:
+            pump.observers.ended(pump.execution.state(pump.times_us))
+
+    async def _replay(self, run_id: str) -> Replayed:
+        return await replay(self._journal, run_id)
+
+    def _require_whole(self, recorded: Reproduced[RunExecution]) -> None:
+        require_prices(recorded.execution.inputs.config, (provider.model for provider in self.equipment.providers))
+        require_guards(recorded, self.equipment.hooks)
+
+    async def _recorded_state(self, recorded: Reproduced[RunExecution]) -> AgentState:
+        return recorded.execution.state(recorded.times_us)
+
+    async def _state(self, pump: AgentPump) -> AgentState:
         return pump.execution.state(pump.times_us)
+
+
+def require_guards(recorded: Reproduced[RunExecution], hooks: Hooks) -> None:
+    """A guard that a run began with may not be missing when it goes on; further ones may be there."""
+    given = {(card.point, card.name) for card in hooks.cards}
+    for card in recorded.execution.inputs.hooks:
+        if HookPoint(card.point) not in OBSERVED and not card.optional and (card.point, card.name) not in given:
+            raise ConfigurationError(
+                f"the run began with the hook {card.name!r} of {card.point}, which is not given",
+                where=f"run {recorded.run_id}",
+                cure="give the loop the hooks that the run began with: AgentLoop(..., hooks=[...])",
+            )
