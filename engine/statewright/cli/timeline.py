@@ -10,6 +10,7 @@ from rich.text import Text
 
 from statewright.cli.output import first_line, printable
 from statewright.config.settings import RetryConfig
+from statewright.journal.entry import MACHINES
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
 from statewright_states.plan_build import events as plan_build
@@ -44,9 +45,9 @@ from statewright_states.tool.events import (
     ToolSkipped,
     ToolStopped,
 )
+from statewright_states.tool.table import TOOL
 from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
 
-SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "repeated", "cancelled", "outcome_unknown"))
 TONES: Mapping[str, str] = {
     "success": "bold green",
     "returned": "green",
@@ -63,8 +64,6 @@ TONES: Mapping[str, str] = {
     "cancelled": "yellow",
 }
 """How a state is set; every other one is plain."""
-WHOLE = frozenset(("run", "plan_build"))
-"""The machines whose states are those of the whole, and not of a call within it."""
 TONE_OF_REFUSED = "bold red"
 MAX_ERROR_CHARS = 80
 
@@ -106,7 +105,7 @@ class Timeline:
                 self.step = max(self.step, requested.step)
             case _:
                 pass
-        if event.machine in WHOLE:
+        if event.machine in MACHINES:
             self.stage = event.target
         elif event.machine == "tool" and event.target != event.source:
             self._note_tool(event)
@@ -180,11 +179,11 @@ class Line:
         event = self.event
         if not event.row:
             return event.note.startswith("refused") or isinstance(event.event, ApprovalGiven | MessageUnreadable)
-        if event.machine in WHOLE:
+        if event.machine in MACHINES:
             return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
         if event.machine == "call":
             return isinstance(event.event, AttemptReplied | AttemptFailed | BackoffElapsed | StepDeadline | Resumed)
-        return event.target in SETTLED or isinstance(event.event, ApprovalGiven) or event.target == "awaiting_approval"
+        return event.target in TOOL.final or isinstance(event.event, ApprovalGiven) or event.target == "awaiting_approval"
 
     def text(self) -> Text:
         """The line as set: time, row, instance, state, words."""
@@ -299,7 +298,7 @@ def _of_tool(event: RunEvent, took: str) -> str:
         case ToolResumed():
             return "taken up again"
         case _:
-            return took if event.target in SETTLED else ""
+            return took if event.target in TOOL.final else ""
 
 
 def seconds(value: float) -> str:

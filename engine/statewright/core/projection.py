@@ -17,10 +17,11 @@ from statewright_states.form.table import Taken
 from statewright_states.frozen import dataclass
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
+from statewright_states.tool.facts import ToolState
 from statewright_states.words.messages import LLMResponse, Message, Usage
 from statewright_states.words.vocabulary import StopReason, ToolRequest
 
-NOT_RUN = ("skipped", "repeated")
+NOT_RUN = (ToolState.SKIPPED, ToolState.REPEATED)
 """Outcomes of calls without a result of their own."""
 
 

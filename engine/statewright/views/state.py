@@ -8,6 +8,7 @@ from typing import Any
 
 from statewright_states.frozen import dataclass
 from statewright_states.run.facts import CutOff
+from statewright_states.tool.facts import ToolState
 from statewright_states.words.approval import UNSIGNED, SignOff
 from statewright_states.words.messages import LLMResponse, Usage
 from statewright_states.words.vocabulary import Status, StopReason
@@ -24,7 +25,7 @@ class LoopPhase(StrEnum):
     """Neither: a reply that was empty, cut off or blocked, or none at all."""
 
 
-TOOL_RAN = ("returned", "failed", "timed_out", "outcome_unknown")
+TOOL_RAN = (ToolState.RETURNED, ToolState.FAILED, ToolState.TIMED_OUT, ToolState.OUTCOME_UNKNOWN)
 """Outcomes of tool calls that were executed, or could not be for a fault of their own."""
 
 
