@@ -22,7 +22,7 @@ Timeouts = Mapping[str, float | None]
 """Seconds, None for no limit, by what is waited for: ``connect``, ``write``, ``read``, ``pool``."""
 
 
-class Connection:
+class HTTP11Connection:
     """A connection to a server. Raises httpx.TransportError; after an error it is good for nothing but ``close``."""
 
     def __init__(self, stream: Stream) -> None:

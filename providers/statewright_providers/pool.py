@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 
 import httpx
 
-from statewright_providers.http11 import Connection, Timeouts
+from statewright_providers.http11 import HTTP11Connection, Timeouts
 from statewright_providers.network import connect
 
 MAX_CONNECTIONS = 1000
@@ -46,7 +46,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         self._host = url.raw_host.decode("ascii")
         self._port = url.port or (80 if ssl_context is None else 443)
         self._ssl_context = ssl_context
-        self._idle: deque[Connection] = deque()
+        self._idle: deque[HTTP11Connection] = deque()
         self._max_connections = max_connections
         self._places = asyncio.Semaphore(max_connections)
         self._max_idle_connections = max_idle_connections
@@ -61,14 +61,14 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         request.extensions[REUSED] = connection is not None
         try:
             if connection is None:
-                connection = Connection(await connect(self._host, self._port, self._ssl_context, timeouts.get("connect")))
+                connection = HTTP11Connection(await connect(self._host, self._port, self._ssl_context, timeouts.get("connect")))
             head = await connection.send(request, timeouts)
         except BaseException:
             self._give_up(connection)
             raise
         return httpx.Response(head.status_code, headers=head.headers.raw_items(), stream=_Body(connection, timeouts, self))
 
-    def give_back(self, connection: Connection) -> None:
+    def give_back(self, connection: HTTP11Connection) -> None:
         """Take a connection back whose reply has been read, or given up."""
         if self._is_closed or not connection.finish():
             self._give_up(connection)
@@ -94,12 +94,12 @@ class ConnectionPool(httpx.AsyncBaseTransport):
         except TimeoutError as error:
             raise httpx.PoolTimeout(f"{self._max_connections} requests are under way") from error
 
-    def _give_up(self, connection: Connection | None) -> None:
+    def _give_up(self, connection: HTTP11Connection | None) -> None:
         self._places.release()
         if connection is not None:
             connection.close()
 
-    def _take_idle(self) -> Connection | None:
+    def _take_idle(self) -> HTTP11Connection | None:
         """The newest idle connection that is still open; on the way the oldest goes, if it is good for nothing."""
         if len(self._idle) > 1 and not self._is_usable(self._idle[0]):
             self._idle.popleft().close()
@@ -110,7 +110,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
             connection.close()
         return None
 
-    def _is_usable(self, connection: Connection) -> bool:
+    def _is_usable(self, connection: HTTP11Connection) -> bool:
         idle_s = asyncio.get_running_loop().time() - connection.idle_since_s
         return idle_s <= self._keep_idle_s and connection.is_quiet
 
@@ -118,7 +118,7 @@ class ConnectionPool(httpx.AsyncBaseTransport):
 class _Body(httpx.AsyncByteStream):
     """The body of a reply, as it arrives; closing it gives the connection back."""
 
-    def __init__(self, connection: Connection, timeouts: Timeouts, pool: ConnectionPool) -> None:
+    def __init__(self, connection: HTTP11Connection, timeouts: Timeouts, pool: ConnectionPool) -> None:
         self._connection = connection
         self._timeouts = timeouts
         self._pool: ConnectionPool | None = pool

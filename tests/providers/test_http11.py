@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from local_server import Talk, chunked, plain, saying, serving, until_close
-from statewright_providers.http11 import MAX_HEAD_BYTES, Connection
+from statewright_providers.http11 import MAX_HEAD_BYTES, HTTP11Connection
 from statewright_providers.network import connect
 from statewright_providers.pool import ConnectionPool
 
@@ -29,7 +29,7 @@ def request(body: bytes = b"{}") -> httpx.Request:
     return httpx.Request("POST", f"http://{HOST}/v1?a=b", content=body)
 
 
-async def reply(connection: Connection) -> tuple[int, bytes]:
+async def reply(connection: HTTP11Connection) -> tuple[int, bytes]:
     """Status and body of the reply to one request."""
     head = await connection.send(request(), TIMEOUTS)
     body = bytearray()
@@ -40,12 +40,12 @@ async def reply(connection: Connection) -> tuple[int, bytes]:
     return head.status_code, bytes(body)
 
 
-def with_connection(talk: Talk, test: Callable[[Connection], Awaitable[T]]) -> T:
+def with_connection(talk: Talk, test: Callable[[HTTP11Connection], Awaitable[T]]) -> T:
     """Run ``test`` with a connection to a server that talks like this."""
 
     async def run() -> T:
         async with serving(talk) as port:
-            connection = Connection(await connect(HOST, port, None, 5))
+            connection = HTTP11Connection(await connect(HOST, port, None, 5))
             try:
                 return await asyncio.wait_for(test(connection), 20)
             finally:
@@ -57,7 +57,7 @@ def with_connection(talk: Talk, test: Callable[[Connection], Awaitable[T]]) -> T
 def refusal(said: bytes) -> str:
     """What is wrong with a reply."""
 
-    async def test(connection: Connection) -> str:
+    async def test(connection: HTTP11Connection) -> str:
         with pytest.raises(httpx.RemoteProtocolError) as caught:
             await reply(connection)
         assert not connection.finish()
@@ -146,7 +146,7 @@ def test_a_connection_is_ready_for_another_request_when_everything_was_said_and_
             await reader.readuntil(b"{}")
             writer.write(said)
 
-    async def test(connection: Connection) -> None:
+    async def test(connection: HTTP11Connection) -> None:
         assert await reply(connection) == (200, b"whole")
         assert connection.finish() is reusable
         if reusable:
@@ -156,7 +156,7 @@ def test_a_connection_is_ready_for_another_request_when_everything_was_said_and_
 
 
 def test_a_connection_whose_reply_is_still_to_come_is_not_ready() -> None:
-    async def test(connection: Connection) -> None:
+    async def test(connection: HTTP11Connection) -> None:
         await connection.send(request(), TIMEOUTS)
         assert not connection.finish()
 
@@ -164,7 +164,7 @@ def test_a_connection_whose_reply_is_still_to_come_is_not_ready() -> None:
 
 
 def test_a_server_that_turns_to_another_protocol_has_not_replied() -> None:
-    async def test(connection: Connection) -> None:
+    async def test(connection: HTTP11Connection) -> None:
         upgrading = httpx.Request("POST", f"http://{HOST}/", headers={"connection": "upgrade", "upgrade": "h2c"}, content=b"{}")
         with pytest.raises(httpx.RemoteProtocolError, match="another protocol"):
             await connection.send(upgrading, TIMEOUTS)
@@ -175,7 +175,7 @@ def test_a_server_that_turns_to_another_protocol_has_not_replied() -> None:
 
 @pytest.mark.parametrize("headers", [{"x-key": "two\r\nlines"}, {"content-length": "1"}])
 def test_a_request_that_cannot_be_put_on_the_wire_is_an_error_of_ours(headers: dict[str, str]) -> None:
-    async def test(connection: Connection) -> None:
+    async def test(connection: HTTP11Connection) -> None:
         wrong = httpx.Request("POST", f"http://{HOST}/", headers=headers, stream=httpx.ByteStream(b"{}"))
         wrong.headers.setdefault("content-length", "2")
         with pytest.raises(httpx.LocalProtocolError):

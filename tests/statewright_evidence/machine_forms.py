@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
 from statewright.journal.shapes import Answer
-from statewright_evidence.coverage.cases import CaseChange, Decided, Deciding
+from statewright_evidence.coverage.cases import CaseChange, CaseDecision, DecisionKind
 
 STATES, EVENTS = ("a", "b", "c"), ("Came", "Went")
 QUESTIONS: Mapping[str, list[Answer]] = {"big": [True, False], "old": [True, False], "tone": ["red", "green", "blue"]}
@@ -65,18 +65,18 @@ def machines(draw: st.DrawFn) -> PinnedTable:
 # -- by trying every case --------------------------------------------------------------------------------------------
 
 
-def decided_in(form: PinnedTable, state: str, event: str, case: Mapping[str, Answer]) -> Decided:
+def decided_in(form: PinnedTable, state: str, event: str, case: Mapping[str, Answer]) -> CaseDecision:
     """What a machine decides in one case, without any cleverness."""
     ignores = [one for one in form.ignores if state in one.sources and event == one.event and one.admits(case)]
     rows = [one for one in form.rows if state in one.sources and event == one.event and one.admits(case)]
     if ignores:
-        return Decided(Deciding.IGNORED, tuple(one.id for one in ignores))
+        return CaseDecision(DecisionKind.IGNORED, tuple(one.id for one in ignores))
     if not rows:
-        return Decided(Deciding.REFUSED)
-    return Decided(Deciding.TAKEN, tuple(one.id for one in rows), rows[0].to or state, tuple(rows[0].do))
+        return CaseDecision(DecisionKind.REFUSED)
+    return CaseDecision(DecisionKind.TAKEN, tuple(one.id for one in rows), rows[0].to or state, tuple(rows[0].do))
 
 
-Changes = dict[tuple[str, str, Case], tuple[Decided, Decided]]
+Changes = dict[tuple[str, str, Case], tuple[CaseDecision, CaseDecision]]
 CASES: list[Case] = [tuple(zip(QUESTIONS, answers, strict=True)) for answers in product(*QUESTIONS.values())]
 
 

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from machine_forms import QUESTIONS, brute_force, ignore, machine, machines, row, spread
 from statewright.journal.entry import TABLES
 from statewright.journal.pinned import PinnedRow, PinnedTable
-from statewright_evidence.coverage.cases import Decided, Deciding
+from statewright_evidence.coverage.cases import CaseDecision, DecisionKind
 from statewright_evidence.differences.difference import NOTHING, Change, Difference, StatedChange, difference
 from statewright_evidence.differences.difference_text import whole_text
-from statewright_evidence.differences.machines import Machine, of_table, of_version
+from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
 from statewright_evidence.differences.touched import read_traceability, touched
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.table import RUN
@@ -67,7 +67,9 @@ def test_a_machine_does_not_differ_from_itself(form: PinnedTable) -> None:
 def test_order_means_nothing(name: str, data: st.DataObject) -> None:
     again = shuffled(data, FORMS[name])
     assert difference(FORMS[name], again).equal
-    text = whole_text(difference(FORMS[name], again), Machine("one", FORMS[name], "1" * 64), Machine("other", again, "2" * 64))
+    text = whole_text(
+        difference(FORMS[name], again), ComparedMachine("one", FORMS[name], "1" * 64), ComparedMachine("other", again, "2" * 64)
+    )
     assert "the same machine, written in another order" in text
 
 
@@ -112,7 +114,7 @@ def test_of_a_row_of_many_states_only_the_sources_are_found(stated: PinnedRow, d
     left = [source for source in stated.sources if source != gone]
     found = difference(RUN_FORM, edited(RUN_FORM, stated.id, sources=left))
     assert only_change(found) == (stated.id, (Change("source", ", ".join(stated.sources), ", ".join(left)),))
-    assert {(case.state, case.after) for case in found.decided} == {(gone, Decided(Deciding.REFUSED))}
+    assert {(case.state, case.after) for case in found.decided} == {(gone, CaseDecision(DecisionKind.REFUSED))}
 
 
 @given(st.sampled_from(RUN_FORM.rows))
@@ -121,7 +123,7 @@ def test_a_row_that_is_gone_is_found_with_its_cases(stated: PinnedRow) -> None:
     old, new = RUN_FORM, without(RUN_FORM, stated.id)
     forth, back = difference(old, new), difference(new, old)
     assert [gone.id for gone in forth.removed] == [came.id for came in back.added] == [stated.id]
-    assert {(case.before.ids, case.after.kind) for case in forth.decided} == {((stated.id,), Deciding.REFUSED)}
+    assert {(case.before.ids, case.after.kind) for case in forth.decided} == {((stated.id,), DecisionKind.REFUSED)}
     assert [(case.after, case.before) for case in back.decided] == [(case.before, case.after) for case in forth.decided]
 
 
@@ -183,7 +185,7 @@ def test_an_answer_that_a_question_did_not_have_is_no_case_of_the_old_machine() 
     old = machine(row("S-1", "b", {"tone": ["red"]}), row("S-2", "c", {"tone": ["green"]}), questions=fewer)
     new = machine(row("S-1", "b", {"tone": ["red"]}), row("S-2", "c", {"tone": ["green", "blue"]}))
     (case,) = difference(old, new).decided
-    assert (case.cases, case.before.kind, case.after.ids) == ({"tone": ("blue",)}, Deciding.NO_SUCH_ANSWER, ("S-2",))
+    assert (case.cases, case.before.kind, case.after.ids) == ({"tone": ("blue",)}, DecisionKind.NO_SUCH_ANSWER, ("S-2",))
 
 
 def test_more_cases_than_can_be_listed_are_said_to_be_cut_short() -> None:
@@ -203,7 +205,7 @@ def test_requirements_come_from_both_sides_tests_from_the_traceability_propertie
         "requirement,table,row,test\nR-CONT-1,run,RUN-18,test_rest\nR-STEP-1,run,RUN-18,test_rest\nR-X,run,RUN-02,\n"
     )
     old, form = of_version(versions()["run"][0]), without(RUN_FORM, "RUN-18")
-    new = Machine("new", edited(form, "RUN-02", do=[]), "0" * 64)
+    new = ComparedMachine("new", edited(form, "RUN-02", do=[]), "0" * 64)
     found = difference(old.form, new.form)
     again = touched(found, old, new, read_traceability(path), {"run": ("every run ends",), "call": ("no",)})
     assert again.requirements == {"R-ADMIT-1": ("RUN-02",), "R-CONT-1": ("RUN-18",), "R-TIME-1": ("RUN-02",)}
@@ -217,7 +219,7 @@ def test_requirements_come_from_both_sides_tests_from_the_traceability_propertie
 
 
 def test_what_is_not_known_is_said() -> None:
-    old, new = (Machine(to, machine(row("S-1", to, {})), to * 64) for to in "bc")
+    old, new = (ComparedMachine(to, machine(row("S-1", to, {})), to * 64) for to in "bc")
     found = difference(old.form, new.form)
     text = whole_text(found, old, new, touched(found, old, new))
     for words in ("requirements not known of S-1", "properties not known here", "tests not known here"):

@@ -17,7 +17,7 @@ from statewright.journal.entry import NO_HASH, TABLES, chain, decode, encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_evidence.differences.impact import Effect, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
-from statewright_evidence.differences.machines import Machine, of_table
+from statewright_evidence.differences.machines import ComparedMachine, of_table
 from statewright_evidence.differences.versions import section
 from statewright_evidence.section import Outcome
 from statewright_states.errors import ConfigurationError
@@ -53,13 +53,13 @@ def journal() -> Journal:
     return run_virtual(record())
 
 
-def by_form(table: Table[Any]) -> Machine:
+def by_form(table: Table[Any]) -> ComparedMachine:
     """The table as a file holds it: without code."""
     machine = of_table(table)
-    return Machine(machine.label, machine.form, machine.fingerprint)
+    return ComparedMachine(machine.label, machine.form, machine.fingerprint)
 
 
-def impact_of(journal: Journal, machine: Machine) -> dict[str, RunImpact]:
+def impact_of(journal: Journal, machine: ComparedMachine) -> dict[str, RunImpact]:
     async def collect() -> list[RunImpact]:
         return [found async for found in impacts(journal, machine)]
 

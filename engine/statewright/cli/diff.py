@@ -19,7 +19,7 @@ from statewright.cli.output import answers, print_json, printable
 from statewright.journal.entry import TABLES
 from statewright_evidence.differences.difference import Difference, difference
 from statewright_evidence.differences.difference_text import ADDED, CHANGED, REMOVED, whole_text
-from statewright_evidence.differences.machines import Machine, of_table
+from statewright_evidence.differences.machines import ComparedMachine, of_table
 from statewright_evidence.differences.touched import TestsOfRows, Touched, read_traceability, touched
 from statewright_evidence.proofs.targets import properties_of
 from statewright_states.errors import ConfigurationError
@@ -33,8 +33,8 @@ TONES = {ADDED: "green", REMOVED: "red", CHANGED: "yellow"}
 class Comparison:
     """Two machines, what differs, and what that touches."""
 
-    old: Machine
-    new: Machine
+    old: ComparedMachine
+    new: ComparedMachine
     found: Difference
     again: Touched
 
@@ -88,7 +88,9 @@ def diff(
     return Exit.FAILED if exit_code and not all(each.found.equal for each in compared) else Exit.SUCCESS
 
 
-async def _pairs(old: str, new: str | None, chosen: str | None, options: JournalOptions) -> list[tuple[Machine, Machine]]:
+async def _pairs(
+    old: str, new: str | None, chosen: str | None, options: JournalOptions
+) -> list[tuple[ComparedMachine, ComparedMachine]]:
     before = chosen_of(await machines_named(old, options), chosen, old)
     if new is not None:
         after = chosen_of(await machines_named(new, options), chosen, new)
@@ -112,7 +114,7 @@ def _tests(given: Path | None) -> TestsOfRows | None:
     return read_traceability(TRACEABILITY) if TRACEABILITY.exists() else None
 
 
-def _compare(old: Machine, new: Machine, tests: TestsOfRows | None) -> Comparison:
+def _compare(old: ComparedMachine, new: ComparedMachine, tests: TestsOfRows | None) -> Comparison:
     found = difference(old.form, new.form)
     return Comparison(old, new, found, touched(found, old, new, tests, properties_of()))
 

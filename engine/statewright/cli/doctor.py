@@ -33,7 +33,7 @@ MARKS = {"good": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "bol
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class Diagnosis:
     """One thing that was looked at. A ``note`` is no fault; something is missing that not everybody needs."""
 
     name: str
@@ -64,52 +64,52 @@ def doctor(
     return Exit.FAILED if any(finding.verdict == "bad" for finding in findings) else Exit.SUCCESS
 
 
-def _installation() -> list[Finding]:
-    python = Finding("python", "good", f"{platform.python_version()}, {platform.platform(terse=True)}")
+def _installation() -> list[Diagnosis]:
+    python = Diagnosis("python", "good", f"{platform.python_version()}, {platform.platform(terse=True)}")
     wal = sqlite3.sqlite_version_info >= WAL_SINCE
-    sqlite = Finding(
+    sqlite = Diagnosis(
         "sqlite", "good" if wal else "bad", f"{sqlite3.sqlite_version}, {'with' if wal else 'without'} a write-ahead log"
     )
-    return [Finding("engine", "good", ENGINE), python, sqlite, _libraries(), _terminal()]
+    return [Diagnosis("engine", "good", ENGINE), python, sqlite, _libraries(), _terminal()]
 
 
-def _libraries() -> Finding:
+def _libraries() -> Diagnosis:
     try:
-        return Finding("libraries", "good", ", ".join(f"{name} {version(name)}" for name in LIBRARIES))
+        return Diagnosis("libraries", "good", ", ".join(f"{name} {version(name)}" for name in LIBRARIES))
     except PackageNotFoundError as error:
-        return Finding("libraries", "bad", f"{error.name} is not installed")
+        return Diagnosis("libraries", "bad", f"{error.name} is not installed")
 
 
-def _terminal() -> Finding:
+def _terminal() -> Diagnosis:
     streams = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
     piped = [name for name, stream in streams.items() if stream is None or not stream.isatty()]
     if piped:
-        return Finding(
+        return Diagnosis(
             "terminal", "note", f"{', '.join(piped)} not a terminal: nobody can be asked here unless stdin and stderr are"
         )
-    return Finding("terminal", "good", f"{answers().width} columns; approvals can be asked here")
+    return Diagnosis("terminal", "good", f"{answers().width} columns; approvals can be asked here")
 
 
-def _agents(config: Path | None) -> list[Finding]:
+def _agents(config: Path | None) -> list[Diagnosis]:
     if config is None:
-        return [Finding("agents", "good", f"{', '.join(PROFILES)} are built in; --config FILE checks a file of others")]
+        return [Diagnosis("agents", "good", f"{', '.join(PROFILES)} are built in; --config FILE checks a file of others")]
     try:
         agents = Agents.read(config)
     except StatewrightError as error:
-        return [Finding("agents", "bad", f"{error.what} ({error.where}); {error.cure}")]
+        return [Diagnosis("agents", "bad", f"{error.what} ({error.where}); {error.cure}")]
     words = f"{config} defines {', '.join(agents.tables) or 'none'}"
     built_in = ", ".join(name for name in agents.names if name not in agents.tables)
-    summary = Finding("agents", "good", f"{words}; built in: {built_in}" if built_in else words)
+    summary = Diagnosis("agents", "good", f"{words}; built in: {built_in}" if built_in else words)
     return [summary, *(_agent(agents, name) for name in agents.tables)]
 
 
-def _agent(agents: Agents, name: str) -> Finding:
+def _agent(agents: Agents, name: str) -> Diagnosis:
     """One agent of the file, as it would run."""
     try:
         agent = agents.choose(name)
-        return Finding("agent", "good", printable(f"{name}: {' · '.join(_traits(agent))}"))
+        return Diagnosis("agent", "good", printable(f"{name}: {' · '.join(_traits(agent))}"))
     except StatewrightError as error:
-        return Finding("agent", "bad", printable(f"{name}: {error.what} ({error.where})"))
+        return Diagnosis("agent", "bad", printable(f"{name}: {error.what} ({error.where})"))
 
 
 def _traits(agent: Agent) -> list[str]:
@@ -126,7 +126,7 @@ def _traits(agent: Agent) -> list[str]:
     ]
 
 
-async def _surroundings(model: ModelOptions, journal: JournalOptions) -> list[Finding]:
+async def _surroundings(model: ModelOptions, journal: JournalOptions) -> list[Diagnosis]:
     findings = [await _journal(journal)]
     if model.tools or model.workspace:
         findings.append(_tools(model))
@@ -134,33 +134,33 @@ async def _surroundings(model: ModelOptions, journal: JournalOptions) -> list[Fi
     return findings
 
 
-async def _journal(options: JournalOptions) -> Finding:
+async def _journal(options: JournalOptions) -> Diagnosis:
     try:
         async with aclosing(options.store()) as journal:
             return await _last_run(journal)
     except JournalUnavailable as error:
-        return Finding("journal", "bad" if options.journal else "note", f"{error.what} ({error.where})")
+        return Diagnosis("journal", "bad" if options.journal else "note", f"{error.what} ({error.where})")
     except StatewrightError as error:
-        return Finding("journal", "bad", f"{error.what} ({error.where})")
+        return Diagnosis("journal", "bad", f"{error.what} ({error.where})")
 
 
-async def _last_run(journal: Journal) -> Finding:
+async def _last_run(journal: Journal) -> Diagnosis:
     runs = await journal.run_ids()
     if not runs:
-        return Finding("journal", "good", f"{journal.location}, empty")
+        return Diagnosis("journal", "good", f"{journal.location}, empty")
     found = await verify(journal, runs[-1])
     if not found.ok:
-        return Finding("journal", "bad", f"{journal.location}: {found.problems[0].where}: {found.problems[0].what}")
-    return Finding(
+        return Diagnosis("journal", "bad", f"{journal.location}: {found.problems[0].where}: {found.problems[0].what}")
+    return Diagnosis(
         "journal", "good", f"{journal.location}, runs: {len(runs)}, the last one is verified, head {found.head_hash[:16]}…"
     )
 
 
-def _tools(model: ModelOptions) -> Finding:
+def _tools(model: ModelOptions) -> Diagnosis:
     try:
-        return Finding("tools", "good", ", ".join(model.registry().names))
+        return Diagnosis("tools", "good", ", ".join(model.registry().names))
     except StatewrightError as error:
-        return Finding("tools", "bad", f"{error.what} ({error.where})")
+        return Diagnosis("tools", "bad", f"{error.what} ({error.where})")
 
 
 class _Silent:
@@ -173,9 +173,9 @@ class _Silent:
         """Nothing to show."""
 
 
-async def _model(model: ModelOptions) -> Finding:
+async def _model(model: ModelOptions) -> Diagnosis:
     if not model.model:
-        return Finding("model", "note", "none named; --model openai:NAME asks it one short question")
+        return Diagnosis("model", "note", "none named; --model openai:NAME asks it one short question")
     question = ModelRequest(
         (Message("user", "Reply with the word: ready"),), max_output_tokens=16, idle_timeout_s=MODEL_TIMEOUT_S
     )
@@ -186,7 +186,7 @@ async def _model(model: ModelOptions) -> Finding:
         finally:
             await provider.aclose()
     except TimeoutError:
-        return Finding("model", "bad", f"{model.model} did not reply within {MODEL_TIMEOUT_S:g} s")
+        return Diagnosis("model", "bad", f"{model.model} did not reply within {MODEL_TIMEOUT_S:g} s")
     except StatewrightError as error:
-        return Finding("model", "bad", f"{model.model}: {error.what}" + (f"; {error.cure}" if error.cure else ""))
-    return Finding("model", "good", f"{model.model} replies: {first_line(reply.content or reply.finish_reason, 40)}")
+        return Diagnosis("model", "bad", f"{model.model}: {error.what}" + (f"; {error.cure}" if error.cure else ""))
+    return Diagnosis("model", "good", f"{model.model} replies: {first_line(reply.content or reply.finish_reason, 40)}")

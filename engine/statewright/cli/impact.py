@@ -19,7 +19,7 @@ from statewright.cli.output import answers, print_json, printable, remarks
 from statewright.cli.runs import resolve_run
 from statewright_evidence.differences.impact import Effect, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
-from statewright_evidence.differences.machines import Machine
+from statewright_evidence.differences.machines import ComparedMachine
 from statewright_states.errors import ConfigurationError
 
 TONES = {Effect.DEPARTS: "bold red", Effect.UNDECIDED: "bold yellow", Effect.UNREADABLE: "bold red", Effect.RENAMED: "yellow"}
@@ -91,7 +91,7 @@ async def _replay(
     return told
 
 
-def _single(machines: Machines, named: str) -> Machine:
+def _single(machines: Machines, named: str) -> ComparedMachine:
     if len(machines) == 1:
         return next(iter(machines.values()))
     raise ConfigurationError(
@@ -110,7 +110,7 @@ def _tell(told: _Told, found: RunImpact, console: Console | None) -> None:
         console.print(Text(f"  {printable(line)}"))
 
 
-def _sum_up(told: _Told, changed: Machine, console: Console) -> None:
+def _sum_up(told: _Told, changed: ComparedMachine, console: Console) -> None:
     total = sum(told.counts.values())
     console.print(Text(f"{changed.label}: {counted(told.counts)}" if total else "the journal holds no runs"))
     if total and told.counts[Effect.NOT_CONCERNED] == total:

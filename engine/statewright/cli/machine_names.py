@@ -8,11 +8,11 @@ from pathlib import Path
 from statewright.cli.options import DEFAULT_JOURNAL, JournalOptions
 from statewright.cli.runs import resolve_run
 from statewright.journal.entry import TABLES
-from statewright_evidence.differences.machines import Machine, find_machine, pinned_machines
+from statewright_evidence.differences.machines import ComparedMachine, find_machine, pinned_machines
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.ports import Journal
 
-Machines = Mapping[str, Machine]
+Machines = Mapping[str, ComparedMachine]
 """By the name of each."""
 
 

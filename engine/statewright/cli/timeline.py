@@ -84,13 +84,13 @@ class Timeline:
     _failures: dict[str, int] = field(default_factory=dict[str, int])
     _first_us: int | None = None
 
-    def follow(self, event: RunEvent) -> Line:
+    def follow(self, event: RunEvent) -> TimelineLine:
         """The line of this entry."""
         if self._first_us is None:
             self._first_us = event.at_us
         self._note(event)
         words = _of_statement(event) + event.note if event.note else self._words(event)
-        return Line((event.at_us - self._first_us) / 1_000_000, event, self._name(event), first_line(words))
+        return TimelineLine((event.at_us - self._first_us) / 1_000_000, event, self._name(event), first_line(words))
 
     # -- what is kept ------------------------------------------------------------------------------------------------
 
@@ -165,7 +165,7 @@ class Timeline:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TimelineLine:
     """An entry in words."""
 
     at_s: float

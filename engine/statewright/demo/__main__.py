@@ -16,7 +16,7 @@ from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
-from statewright.demo.screen import Screen
+from statewright.demo.screen import DemoScreen
 from statewright.journal.verify import verify
 from statewright_states.words.ports import Provider
 
@@ -59,7 +59,7 @@ async def _demo(model: str | None, base_url: str | None, journal_path: Path | No
     run_id = names(clock()).run_id()
     books = _working_copy(HOME / "demo" / run_id)
     journal = SQLiteJournal(journal_path or HOME / "demo.db")
-    screen = Screen(answers(), CONFIG.retry)
+    screen = DemoScreen(answers(), CONFIG.retry)
     screen.introduction(provider.model, books.folder, journal.location)
     try:
         state = await _run(provider, books, journal, screen, run_id)
@@ -86,7 +86,7 @@ def _working_copy(folder: Path) -> Books:
         ) from error
 
 
-async def _run(provider: Provider, books: Books, journal: SQLiteJournal, screen: Screen, run_id: str) -> AgentState:
+async def _run(provider: Provider, books: Books, journal: SQLiteJournal, screen: DemoScreen, run_id: str) -> AgentState:
     loop = AgentLoop(
         provider,
         Clerk(books).tools(),
@@ -99,7 +99,7 @@ async def _run(provider: Provider, books: Books, journal: SQLiteJournal, screen:
     return await loop.run(TASK, run_id=run_id)
 
 
-async def _check(journal: SQLiteJournal, screen: Screen, run_id: str) -> bool:
+async def _check(journal: SQLiteJournal, screen: DemoScreen, run_id: str) -> bool:
     """Check the record and replay it; whether it is whole. Raises ReplayDiverged."""
     verification = await verify(journal, run_id)
     screen.verification(verification)

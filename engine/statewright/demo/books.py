@@ -25,7 +25,7 @@ Amounts = tuple[Decimal, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Discrepancy:
     """A reference that the ledger and the bank do not agree about. ``amount`` is what the ledger lacks to agree."""
 
     reference: str
@@ -73,12 +73,12 @@ class Books:
         opening = Decimal(self.rules()["opening_balance"])
         return opening + sum((Decimal(row["amount"]) for row in self._rows(name)), Decimal())
 
-    def differences(self) -> tuple[Difference, ...]:
+    def differences(self) -> tuple[Discrepancy, ...]:
         """Every reference that does not agree, ordered by reference."""
         ledger, bank = self.amounts(LEDGER), self.amounts(STATEMENT)
         both = {reference: (ledger.get(reference, ()), bank.get(reference, ())) for reference in {*ledger, *bank}}
         return tuple(
-            Difference(reference, _kind(booked, paid), booked, paid)
+            Discrepancy(reference, _kind(booked, paid), booked, paid)
             for reference, (booked, paid) in sorted(both.items())
             if sorted(booked) != sorted(paid)
         )

@@ -29,7 +29,7 @@ each row it takes is in the journal before anything is done about it."""
 REASONS = {row.id: row.why for row in RUN.rows}
 
 
-class Screen:
+class DemoScreen:
     """Prints on one console: in colour on a terminal, plain elsewhere. What a model says cannot steer the terminal."""
 
     def __init__(self, console: Console, retry: RetryConfig) -> None:

@@ -1,4 +1,4 @@
-"""Running a tool: async functions are awaited, sync ones run on a thread; a result is text, a failure is ToolFailed.
+"""Running a tool: async functions are awaited, sync ones run on a thread; a result is text, a failure is ToolRaised.
 
 There are no time limits here: whoever awaits ``run`` cancels it. An async tool is cancelled with it. A sync tool cannot
 be: waiting for it ends at once, its thread is abandoned, and its late result is dropped.
@@ -19,7 +19,7 @@ from statewright.tools.rendering import clean_text, render
 from statewright.tools.threads import DaemonThreads, Delivery
 
 
-class ToolFailed(Exception):
+class ToolRaised(Exception):
     """The tool raised, or its result cannot be shown. ``message`` is for the model: the error, never a traceback."""
 
     def __init__(self, message: str) -> None:
@@ -27,7 +27,7 @@ class ToolFailed(Exception):
         self.message = message
 
 
-Answer = asyncio.Future[str | ToolFailed]
+Answer = asyncio.Future[str | ToolRaised]
 """Where a thread's outcome is awaited. A failure is a result of it, so that an abandoned one is never logged as unretrieved."""
 
 
@@ -38,7 +38,7 @@ class ExecutionEngine:
         self.threads = threads or DaemonThreads()
 
     async def run(self, tool: Tool, kwargs: Mapping[str, Any]) -> str:
-        """The tool's result as text, however long. Raises ToolFailed, and CancelledError when the caller is cancelled.
+        """The tool's result as text, however long. Raises ToolRaised, and CancelledError when the caller is cancelled.
 
         Whatever a tool raises is its failure, SystemExit and KeyboardInterrupt included: a tool cannot end the process.
         """
@@ -52,7 +52,7 @@ class ExecutionEngine:
         context = contextvars.copy_context()  # the tool sees the caller's context, and cannot change it
 
         def job() -> Delivery:
-            outcome = ToolFailed("given up before it began") if answer.cancelled() else context.run(_attempt, function, kwargs)
+            outcome = ToolRaised("given up before it began") if answer.cancelled() else context.run(_attempt, function, kwargs)
             return partial(_hand_over, loop, answer, outcome)
 
         try:
@@ -60,7 +60,7 @@ class ExecutionEngine:
         except RuntimeError as error:
             raise _failure(error) from error
         outcome = await answer
-        if isinstance(outcome, ToolFailed):
+        if isinstance(outcome, ToolRaised):
             raise outcome
         return outcome
 
@@ -79,36 +79,36 @@ async def _awaited(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> s
         raise _failure(error) from error
 
 
-def _attempt(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> str | ToolFailed:
+def _attempt(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> str | ToolRaised:
     """Call and render on this thread, so that a large result does not hold up the event loop."""
     try:
         result = function(**kwargs)
         if inspect.isawaitable(result):
             if inspect.iscoroutine(result):
                 result.close()
-            return ToolFailed("the tool returned an awaitable; it must be declared with async def")
+            return ToolRaised("the tool returned an awaitable; it must be declared with async def")
         return render(result)
     except BaseException as error:  # nothing else is above a thread to catch it
         return _failure(error)
 
 
-def _hand_over(loop: asyncio.AbstractEventLoop, answer: Answer, outcome: str | ToolFailed) -> None:
+def _hand_over(loop: asyncio.AbstractEventLoop, answer: Answer, outcome: str | ToolRaised) -> None:
     """From the thread to the event loop."""
     with suppress(RuntimeError):  # the loop is closed: nobody waits for an abandoned tool
         loop.call_soon_threadsafe(_settle, answer, outcome)
 
 
-def _settle(answer: Answer, outcome: str | ToolFailed) -> None:
+def _settle(answer: Answer, outcome: str | ToolRaised) -> None:
     if not answer.done():  # else the tool was abandoned, and this is its late result
         answer.set_result(outcome)
 
 
-def _failure(error: BaseException) -> ToolFailed:
+def _failure(error: BaseException) -> ToolRaised:
     """``ValueError: amount must be positive``; the original error stays reachable as the cause."""
     try:
         text = str(error)
     except Exception:  # an error whose own text fails
         text = ""
-    failure = ToolFailed(clean_text(f"{type(error).__name__}: {text}" if text else type(error).__name__))
+    failure = ToolRaised(clean_text(f"{type(error).__name__}: {text}" if text else type(error).__name__))
     failure.__cause__ = error
     return failure

@@ -15,7 +15,7 @@ from statewright.workspace.paths import shown, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal
 from statewright.workspace.search import candidates, name_filter, plain_matches, regex_matches, told
 from statewright.workspace.text_files import page_of, text_of
-from statewright.workspace.walk import Entry, Kind, Walk
+from statewright.workspace.walk import EntryKind, FolderEntry, Walk
 
 MAX_CHARS = 15_000
 """How long a result may be: below the bound at which the loop cuts results, so that none is cut in its middle."""
@@ -66,10 +66,10 @@ class _WorkspaceTools:
         accepts = name_filter(pattern)
         found = [entry for entry in walk if accepts(entry)]
         listed = _that_fit(found)
-        files = [entry for entry in listed if entry.kind is not Kind.FOLDER]
+        files = [entry for entry in listed if entry.kind is not EntryKind.FOLDER]
         lines = sorted(described(entry, shown_path(entry.parts)) for entry in _without_parents(listed))
         if len(listed) < len(found) or not walk.complete:
-            more = sum(entry.kind is not Kind.FOLDER for entry in found) - len(files)
+            more = sum(entry.kind is not EntryKind.FOLDER for entry in found) - len(files)
             unseen = "" if walk.complete else " or more"
             lines.append(f"[{more}{unseen} files are not listed: name a folder further inside, or a pattern]")
         return "\n".join(lines) or "[no files]"
@@ -157,7 +157,7 @@ class _WorkspaceTools:
         return f"[{_ending(ended.exit_code)}]\n{ended.output}".rstrip("\n")
 
 
-def _that_fit(entries: list[Entry]) -> list[Entry]:
+def _that_fit(entries: list[FolderEntry]) -> list[FolderEntry]:
     """The first entries, which are the highest ones, as far as a listing has room for them."""
     chars_left = MAX_CHARS
     for number, entry in enumerate(entries):
@@ -167,7 +167,7 @@ def _that_fit(entries: list[Entry]) -> list[Entry]:
     return entries
 
 
-def _without_parents(entries: list[Entry]) -> list[Entry]:
+def _without_parents(entries: list[FolderEntry]) -> list[FolderEntry]:
     """The entries without the folders that their own contents show."""
     parents = {entry.parts[:length] for entry in entries for length in range(1, len(entry.parts))}
     return [entry for entry in entries if entry.parts not in parents]

@@ -10,7 +10,7 @@ from statewright.config.settings import AgentConfig
 from statewright.workspace.folder import Workspace
 from statewright.workspace.gitignore import check_available
 from statewright.workspace.paths import Parts, shown
-from statewright.workspace.walk import Entry, Kind, Walk
+from statewright.workspace.walk import EntryKind, FolderEntry, Walk
 from statewright_states.errors import ConfigurationError
 
 HEADING = """\
@@ -59,11 +59,11 @@ class RepoIndex:
             lines.append(_left_out(left_out, walk.complete))
         return "\n".join(lines) or "(no files)"
 
-    def _that_fit(self, entries: Sequence[Entry]) -> Sequence[Entry]:
+    def _that_fit(self, entries: Sequence[FolderEntry]) -> Sequence[FolderEntry]:
         bytes_left, files_left = self.max_bytes - _ROOM_FOR_LAST_LINE, self.max_files
         for number, entry in enumerate(entries):
-            files_left -= entry.kind is not Kind.FOLDER
-            bytes_left -= len(_line(entry, more_inside=entry.kind is Kind.FOLDER).encode()) + 1
+            files_left -= entry.kind is not EntryKind.FOLDER
+            bytes_left -= len(_line(entry, more_inside=entry.kind is EntryKind.FOLDER).encode()) + 1
             if files_left < 0 or bytes_left < 0:
                 return entries[:number]
         return entries
@@ -80,7 +80,7 @@ def workspace_prompt(config: AgentConfig, index: RepoIndex, *, heading: str = HE
     return config.model_copy(update={"system_prompt": prompt})
 
 
-def _lines(entries: Sequence[Entry], cut: set[Parts]) -> list[str]:
+def _lines(entries: Sequence[FolderEntry], cut: set[Parts]) -> list[str]:
     """The entries, which come level by level, as the lines of a tree. ``cut``: folders of which something is left out."""
     inside = {parent: list(group) for parent, group in groupby(entries, key=lambda entry: entry.parts[:-1])}
     lines: list[str] = []
@@ -92,24 +92,24 @@ def _lines(entries: Sequence[Entry], cut: set[Parts]) -> list[str]:
     return lines
 
 
-def _line(entry: Entry, *, more_inside: bool = False) -> str:
+def _line(entry: FolderEntry, *, more_inside: bool = False) -> str:
     return f"{_INDENT * (len(entry.parts) - 1)}{described(entry, shown(entry.name))}{_MORE_INSIDE if more_inside else ''}"
 
 
-def described(entry: Entry, name: str) -> str:
+def described(entry: FolderEntry, name: str) -> str:
     """The name with what the entry is, where it is no file."""
     match entry.kind:
-        case Kind.FOLDER:
+        case EntryKind.FOLDER:
             return f"{name}/"
-        case Kind.LINK:
+        case EntryKind.LINK:
             return f"{name} -> {shown(entry.target)}"
-        case Kind.SPECIAL:
+        case EntryKind.SPECIAL:
             return f"{name} (special file)"
-        case Kind.FILE:
+        case EntryKind.FILE:
             return name
 
 
-def _left_out(entries: Sequence[Entry], complete: bool) -> str:
-    folders = sum(entry.kind is Kind.FOLDER for entry in entries)
+def _left_out(entries: Sequence[FolderEntry], complete: bool) -> str:
+    folders = sum(entry.kind is EntryKind.FOLDER for entry in entries)
     many = "" if complete else "more than "
     return f"[not listed: {many}{len(entries) - folders} files and {folders} folders; list_files shows them]"

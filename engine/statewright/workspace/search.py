@@ -14,7 +14,7 @@ from statewright.workspace.folder import Workspace
 from statewright.workspace.paths import Parts, shown, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal
 from statewright.workspace.text_files import decoded, shortened
-from statewright.workspace.walk import Entry, Kind, Walk
+from statewright.workspace.walk import EntryKind, FolderEntry, Walk
 from statewright_states.frozen import dataclass
 
 MAX_MATCHES = 200
@@ -39,7 +39,7 @@ class Candidates:
     passed_over: list[str]
 
 
-def name_filter(pattern: str) -> Callable[[Entry], bool]:
+def name_filter(pattern: str) -> Callable[[FolderEntry], bool]:
     """Whether an entry goes with a pattern such as ``*.py``: by its name, or by its path when there is a slash."""
     if not pattern:
         return lambda entry: True
@@ -48,13 +48,13 @@ def name_filter(pattern: str) -> Callable[[Entry], bool]:
     return lambda entry: fnmatch.fnmatchcase(entry.name, pattern)
 
 
-def candidates(workspace: Workspace, start: Parts, accepts: Callable[[Entry], bool]) -> Candidates:
+def candidates(workspace: Workspace, start: Parts, accepts: Callable[[FolderEntry], bool]) -> Candidates:
     """The text files below a folder, or the one file that is named. Raises WorkspaceRefusal."""
     found = Candidates([], [], [])
     bytes_left, large, unreadable = MAX_SEARCHED_BYTES, 0, 0
     walk = _files(workspace, start, found)
     for entry in walk:
-        if entry.kind is not Kind.FILE or not accepts(entry):
+        if entry.kind is not EntryKind.FILE or not accepts(entry):
             continue
         try:
             file = workspace.read(entry.parts, MAX_SEARCHED_FILE_BYTES)
@@ -79,13 +79,13 @@ def candidates(workspace: Workspace, start: Parts, accepts: Callable[[Entry], bo
     return found
 
 
-def _files(workspace: Workspace, start: Parts, found: Candidates) -> Iterator[Entry]:
+def _files(workspace: Workspace, start: Parts, found: Candidates) -> Iterator[FolderEntry]:
     walk = Walk(workspace, start)
     try:
         yield from walk
     except WorkspaceRefusal:
         workspace.read(start, 0)  # a file, or it says what is wrong with it
-        yield Entry(start, Kind.FILE)
+        yield FolderEntry(start, EntryKind.FILE)
     if not walk.complete:
         found.passed_over.append("what lies beyond the bounds of a walk")
 

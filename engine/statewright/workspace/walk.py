@@ -27,7 +27,7 @@ _GITIGNORE = ".gitignore"
 _MAX_GITIGNORE_BYTES = 100_000
 
 
-class Kind(Enum):
+class EntryKind(Enum):
     """What an entry is."""
 
     FILE = "file"
@@ -38,11 +38,11 @@ class Kind(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class FolderEntry:
     """An entry of a folder; ``target`` is where a link says it leads."""
 
     parts: Parts
-    kind: Kind
+    kind: EntryKind
     target: str = ""
 
     @property
@@ -61,7 +61,7 @@ class Walk:
         self._entries_left = max_entries
         self._until_s = time.monotonic() + MAX_SECONDS
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[FolderEntry]:
         """Raises WorkspaceRefusal when the start is no folder; a folder below that cannot be read is passed over."""
         folders = deque([(self._start, self._ignored_above())])
         while folders:
@@ -79,9 +79,9 @@ class Walk:
                     self.complete = False
                     return
                 self._entries_left -= 1
-                if is_ignored(ignored, entry.parts, folder=entry.kind is Kind.FOLDER):
+                if is_ignored(ignored, entry.parts, folder=entry.kind is EntryKind.FOLDER):
                     continue
-                if entry.kind is Kind.FOLDER:
+                if entry.kind is EntryKind.FOLDER:
                     folders.append((entry.parts, ignored))
                 yield entry
 
@@ -93,23 +93,23 @@ class Walk:
                 found += _gitignore(folder, self._start[:depth])
         return found
 
-    def _entries(self, parts: Parts, above: tuple[GitIgnore, ...]) -> tuple[list[Entry], tuple[GitIgnore, ...]]:
+    def _entries(self, parts: Parts, above: tuple[GitIgnore, ...]) -> tuple[list[FolderEntry], tuple[GitIgnore, ...]]:
         with self._workspace.folder(parts) as folder:
             with in_our_words(parts), os.scandir(folder) as found:
                 entries = sorted((_entry(folder, parts, each) for each in found), key=lambda entry: entry.name)
             return entries, above + _gitignore(folder, parts)
 
 
-def _entry(folder: int, parts: Parts, found: os.DirEntry[str]) -> Entry:
+def _entry(folder: int, parts: Parts, found: os.DirEntry[str]) -> FolderEntry:
     path = (*parts, found.name)
     if found.is_symlink():
         target = ""
         with suppress(OSError):  # gone meanwhile
             target = os.readlink(found.name, dir_fd=folder)
-        return Entry(path, Kind.LINK, target)
+        return FolderEntry(path, EntryKind.LINK, target)
     if found.is_dir(follow_symlinks=False):
-        return Entry(path, Kind.FOLDER)
-    return Entry(path, Kind.FILE if found.is_file(follow_symlinks=False) else Kind.SPECIAL)
+        return FolderEntry(path, EntryKind.FOLDER)
+    return FolderEntry(path, EntryKind.FILE if found.is_file(follow_symlinks=False) else EntryKind.SPECIAL)
 
 
 def _gitignore(folder: int, parts: Parts) -> tuple[GitIgnore, ...]:

@@ -22,7 +22,7 @@ Cases = Mapping[str, tuple[Answer, ...]]
 """A set of cases: for each question the answers it may have. A question that is not named may have any."""
 
 
-class Deciding(StrEnum):
+class DecisionKind(StrEnum):
     """What kind of decision it is."""
 
     TAKEN = "taken"
@@ -33,21 +33,21 @@ class Deciding(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Decided:
+class CaseDecision:
     """What a machine decides in a set of cases: by which row or ignore, the state after it, the effects in their order.
 
     ``ids`` names several only for a machine that breaks the rule that exactly one row fires.
     """
 
-    kind: Deciding
+    kind: DecisionKind
     ids: tuple[str, ...] = ()
     to: str | None = None
     do: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        if self.kind is Deciding.TAKEN:
+        if self.kind is DecisionKind.TAKEN:
             return f"{' or '.join(self.ids)} → {show_taken(self.to or '', self.do)}"
-        return f"ignored ({' or '.join(self.ids)})" if self.kind is Deciding.IGNORED else self.kind.value
+        return f"ignored ({' or '.join(self.ids)})" if self.kind is DecisionKind.IGNORED else self.kind.value
 
 
 def show_taken(to: str, do: Sequence[str]) -> str:
@@ -62,8 +62,8 @@ class CaseChange:
     state: str
     event: str
     cases: Cases
-    before: Decided
-    after: Decided
+    before: CaseDecision
+    after: CaseDecision
 
     @property
     def only_the_name(self) -> bool:
@@ -97,19 +97,19 @@ class _Side:
         when = frozenset((question, frozenset(allowed)) for question, allowed in stated.when.items())
         return stated.id, when, (_target(stated, self.state), *stated.do) if isinstance(stated, PinnedRow) else None
 
-    def decided(self, cases: Cases) -> Decided:
+    def decided(self, cases: Cases) -> CaseDecision:
         """The decision in cases that each guard of the cell either contains or excludes."""
         if any(set(cases[question]) - set(answers) for question, answers in self.asked.items()):
-            return Decided(Deciding.NO_SUCH_ANSWER)
+            return CaseDecision(DecisionKind.NO_SUCH_ANSWER)
         fires = [stated for stated in self.stated if _contains(stated.when, cases)]
         ignores = tuple(stated.id for stated in fires if not isinstance(stated, PinnedRow))
         rows = [stated for stated in fires if isinstance(stated, PinnedRow)]
         if ignores:
-            return Decided(Deciding.IGNORED, ignores)
+            return CaseDecision(DecisionKind.IGNORED, ignores)
         if not rows:
-            return Decided(Deciding.REFUSED)
+            return CaseDecision(DecisionKind.REFUSED)
         ids = tuple(row.id for row in rows)
-        return Decided(Deciding.TAKEN, ids, _target(rows[0], self.state), tuple(rows[0].do))
+        return CaseDecision(DecisionKind.TAKEN, ids, _target(rows[0], self.state), tuple(rows[0].do))
 
 
 def changed_cases(old: PinnedTable, new: PinnedTable) -> tuple[tuple[CaseChange, ...], tuple[str, ...]]:
@@ -192,7 +192,7 @@ def _contains(when: Mapping[str, Sequence[Answer]], cases: Cases) -> bool:
 
 def _changes(before: _Side, after: _Side, event: str, regions: Sequence[Cases]) -> Iterator[CaseChange]:
     """The regions whose decision differs, joined where the same becomes the same."""
-    found: dict[tuple[Decided, Decided], list[Cases]] = {}
+    found: dict[tuple[CaseDecision, CaseDecision], list[Cases]] = {}
     for cases in regions:
         pair = before.decided(cases), after.decided(cases)
         if pair[0] != pair[1]:

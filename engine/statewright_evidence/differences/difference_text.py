@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from statewright_evidence.coverage.cases import CaseChange
 from statewright_evidence.differences.difference import NOTHING, Difference, show_cases
-from statewright_evidence.differences.machines import Machine
+from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.differences.touched import Touched
 
 ADDED, REMOVED, CHANGED = "+", "-", "~"
@@ -14,7 +14,7 @@ SHOWN_DIGITS = 16
 INDENT = "    "
 
 
-def compared(found: Difference, old: Machine, new: Machine) -> Iterator[str]:
+def compared(found: Difference, old: ComparedMachine, new: ComparedMachine) -> Iterator[str]:
     """What was compared with what, and what came of it, in a line or two."""
     yield f"{old.label} → {new.label}"
     yield f"fingerprints {old.fingerprint[:SHOWN_DIGITS]}… → {new.fingerprint[:SHOWN_DIGITS]}…"
@@ -75,7 +75,7 @@ def looked_at_again(found: Touched) -> Iterator[str]:
         yield f"no test is known to take {', '.join(found.untested)}"
 
 
-def whole_text(found: Difference, old: Machine, new: Machine, again: Touched | None = None) -> str:
+def whole_text(found: Difference, old: ComparedMachine, new: ComparedMachine, again: Touched | None = None) -> str:
     """The whole difference as plain text, without a line feed at its end."""
     lines = list(compared(found, old, new))
     parts = [("declared otherwise", declared(found)), ("decided otherwise", decided(found))]

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.shapes import Answer, EndShape, EventShape, HeaderShape, TakenShape, read_entry
-from statewright_evidence.differences.machines import Machine
+from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Instance, Judge, Judgement, Undecided
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
@@ -80,12 +80,12 @@ class RunImpact:
         return self.effect in (Effect.DEPARTS, Effect.UNDECIDED)
 
 
-def judge_of(machine: Machine) -> Judge:
+def judge_of(machine: ComparedMachine) -> Judge:
     """Who judges by this machine: by its code where there is any."""
     return CodeJudge(machine.table) if machine.table is not None else FormJudge(machine.form)
 
 
-async def impacts(journal: Journal, machine: Machine, run_ids: Sequence[str] | None = None) -> AsyncIterator[RunImpact]:
+async def impacts(journal: Journal, machine: ComparedMachine, run_ids: Sequence[str] | None = None) -> AsyncIterator[RunImpact]:
     """What a changed machine means for these runs (all of the journal by default), one after another.
 
     A record that is damaged is reported and passed over. Raises RunNotFound, JournalUnavailable, NotAJournal.

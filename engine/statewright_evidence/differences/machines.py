@@ -32,7 +32,7 @@ from statewright_states.words.ports import Journal
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ComparedMachine:
     """A machine: what decides (its canonical form), and what is known beside it.
 
     ``table`` is the code, where there is any; ``words`` says what its rows are for, and is empty where nobody knows.
@@ -45,19 +45,21 @@ class Machine:
     words: Mapping[str, Words] = field(default_factory=dict[str, Words])
 
 
-def of_table(table: Table[Any], label: str | None = None) -> Machine:
+def of_table(table: Table[Any], label: str | None = None) -> ComparedMachine:
     """A table as a machine that can be compared."""
     form = PinnedTable.model_validate_json(table.canonical)
     words = {stated.id: Words(stated.req, stated.why) for stated in stated_in(table)}
-    return Machine(label or table.name, form, table.fingerprint, table, words)
+    return ComparedMachine(label or table.name, form, table.fingerprint, table, words)
 
 
-def of_version(version: Version) -> Machine:
+def of_version(version: Version) -> ComparedMachine:
     """A released version. Raises ConfigurationError when its files are not what they were."""
-    return Machine(version.name, _read(version.form(), str(version.form_path)), version.fingerprint, None, version.words())
+    return ComparedMachine(
+        version.name, _read(version.form(), str(version.form_path)), version.fingerprint, None, version.words()
+    )
 
 
-def of_form(data: bytes, where: str) -> Machine:
+def of_form(data: bytes, where: str) -> ComparedMachine:
     """A machine from its canonical form; its words are those of the table or the version that it is, if it is one.
 
     ``where`` says where the bytes come from. Raises ConfigurationError when they are no machine.
@@ -65,14 +67,14 @@ def of_form(data: bytes, where: str) -> Machine:
     form, fingerprint = _read(data, where), sha256(data).hexdigest()
     for table in TABLES.values():
         if table.fingerprint == fingerprint:
-            return Machine(f"{where} ({table.name}, as it is here)", form, fingerprint, table, of_table(table).words)
+            return ComparedMachine(f"{where} ({table.name}, as it is here)", form, fingerprint, table, of_table(table).words)
     version = version_with(fingerprint)
     if version is not None:
-        return Machine(f"{where} ({version.name})", form, fingerprint, None, version.words())
-    return Machine(where, form, fingerprint)
+        return ComparedMachine(f"{where} ({version.name})", form, fingerprint, None, version.words())
+    return ComparedMachine(where, form, fingerprint)
 
 
-def find_machine(reference: str) -> Machine | None:
+def find_machine(reference: str) -> ComparedMachine | None:
     """The machine that somebody names; None when it is no such name, so that it may be that of a run.
 
     Raises ConfigurationError for a version, a file or a module that is named and is not there, or holds no machine.
@@ -88,7 +90,7 @@ def find_machine(reference: str) -> Machine | None:
     return of_table(load_table(reference), reference) if ":" in reference else None
 
 
-async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, Machine]:
+async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, ComparedMachine]:
     """The machines that a run is pinned to, by their names. Raises RunNotFound, JournalDamaged."""
     where = f"run {run_id}, entry 0"
     try:
@@ -97,7 +99,7 @@ async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, Machine
         raise JournalDamaged(f"the header cannot be read: {error}", where=where, cure="verify the journal", seq=0) from error
     if not isinstance(header, HeaderShape):
         raise JournalDamaged("the run has no header", where=where, cure="verify the journal", seq=0)
-    found: dict[str, Machine] = {}
+    found: dict[str, ComparedMachine] = {}
     for name, digest in header.machines.items():
         data = await journal.blob(digest)
         try:

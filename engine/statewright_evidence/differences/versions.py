@@ -17,7 +17,7 @@ from statewright_evidence.differences.difference import difference
 from statewright_evidence.differences.difference_text import whole_text
 from statewright_evidence.differences.impact import Effect, RunImpact, impacts
 from statewright_evidence.differences.impact_text import impact_lines
-from statewright_evidence.differences.machines import Machine, of_table, of_version
+from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
 from statewright_evidence.differences.touched import TestsOfRows, touched
 from statewright_evidence.section import Outcome, Section
 from statewright_states.errors import ConfigurationError, InternalError
@@ -72,7 +72,7 @@ def _released(table: Table[Any], known: Sequence[Version]) -> bool:
     return bool(known) and known[-1].fingerprint == table.fingerprint
 
 
-def _chain(table: Table[Any], known: Sequence[Version]) -> list[Machine]:
+def _chain(table: Table[Any], known: Sequence[Version]) -> list[ComparedMachine]:
     """Every version of a table, and the table as it is where that is none of them."""
     now = [] if _released(table, known) else [of_table(table, f"{table.name} as it is declared now")]
     return [*(of_version(version) for version in known), *now]
@@ -83,7 +83,7 @@ def _chain(table: Table[Any], known: Sequence[Version]) -> list[Machine]:
 
 def _document(
     listed: Mapping[str, Sequence[Version]],
-    chains: Mapping[str, Sequence[Machine]],
+    chains: Mapping[str, Sequence[ComparedMachine]],
     tests: TestsOfRows | None,
     properties: Properties | None,
 ) -> Iterator[str]:
@@ -111,7 +111,7 @@ def _document(
         yield "```"
 
 
-def _data(listed: Mapping[str, Sequence[Version]], chains: Mapping[str, Sequence[Machine]]) -> dict[str, Any]:
+def _data(listed: Mapping[str, Sequence[Version]], chains: Mapping[str, Sequence[ComparedMachine]]) -> dict[str, Any]:
     fields = ("name", "number", "fingerprint", "summary")
     return {
         "versions": [{name: getattr(version, name) for name in fields} for known in listed.values() for version in known],

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import groupby, pairwise
 
 from statewright_evidence.drawing.labels import STOP
-from statewright_evidence.drawing.picture import Card, Line, Section
+from statewright_evidence.drawing.picture import Card, CardLine, CardSection
 from statewright_evidence.drawing.places import Box
 from statewright_evidence.drawing.type_metrics import fill, text_width
 from statewright_states.frozen import dataclass
@@ -37,7 +37,7 @@ class SetText:
 class SetRow:
     """A row: its lines, and the box that holds them."""
 
-    line: Line
+    line: CardLine
     texts: tuple[SetText, ...]
     box: Box
 
@@ -46,7 +46,7 @@ class SetRow:
 class SetSection:
     """A section: its title and headings, its rows, and its box."""
 
-    section: Section
+    section: CardSection
     texts: tuple[SetText, ...]
     rows: tuple[SetRow, ...]
     box: Box
@@ -106,7 +106,7 @@ def _card(card: Card, place: Box) -> SetCard:
     return SetCard(card, tuple(titles), tuple(sections), Box(place.x, place.y, place.width, y - place.y))
 
 
-def _section(section: Section, place: Box) -> SetSection:
+def _section(section: CardSection, place: Box) -> SetSection:
     """A section as set: its title, then its rows; neighbours with the same event stand under its name."""
     y = place.y + SECTION_GAP + LINE_HEIGHT
     texts = [SetText("name", section.title, place.x + PADDING, y - 4, bold=True)]
@@ -124,7 +124,7 @@ def _section(section: Section, place: Box) -> SetSection:
     return SetSection(section, tuple(texts), tuple(rows), Box(place.x, place.y, place.width, y + SECTION_GAP - place.y))
 
 
-def _row(line: Line, event: str, place: Box, indent: float) -> SetRow:
+def _row(line: CardLine, event: str, place: Box, indent: float) -> SetRow:
     """The row's id, and beside it the event and what tells it from its neighbours, broken between conditions only."""
     x = place.x + PADDING + indent
     event = f"{STOP}{event}".strip() if line.stop else event

@@ -8,13 +8,13 @@ from typing import Any
 
 from statewright_evidence.drawing.picture import (
     Card,
-    Course,
+    CardLine,
+    CardSection,
     Edge,
-    Line,
+    EdgeKind,
     Picture,
-    Section,
     element_id,
-    happy_course,
+    happy_path,
     happy_steps,
 )
 from statewright_evidence.drawing.words import brief, one_line, whole
@@ -31,7 +31,7 @@ def picture(table: Table[Any]) -> Picture:
         cards.append(composer.state_card(state))
         cards += [composer.group_card(group) for group in composer.groups if max(group, key=table.states.index) is state]
     edges = [edge for card in cards for edge in _edges(table.name, card)]
-    name, happy = one_line(table.name), happy_course(table)
+    name, happy = one_line(table.name), happy_path(table)
     return Picture(element_id(table.name), name, table.fingerprint, happy, tuple(cards), tuple(edges))
 
 
@@ -43,7 +43,7 @@ def _edges(name: str, card: Card) -> list[Edge]:
             card.id,
             number,
             section.target,
-            section.course,
+            section.kind,
             tuple(line.row for line in section.lines),
         )
         for number, section in enumerate(card.sections)
@@ -112,44 +112,44 @@ class _Composer:
 
     # -- sections and lines ----------------------------------------------------------------------------------------
 
-    def sections(self, states: Sequence[StrEnum], rows: Sequence[Row], ignores: Sequence[Ignore]) -> tuple[Section, ...]:
+    def sections(self, states: Sequence[StrEnum], rows: Sequence[Row], ignores: Sequence[Ignore]) -> tuple[CardSection, ...]:
         at = states[0] if len(states) == 1 else None
-        leading: dict[StrEnum, list[Line]] = {}
-        quiet: dict[Course, list[Line]] = {Course.STAYS: [], Course.RESUMED: []}
+        leading: dict[StrEnum, list[CardLine]] = {}
+        quiet: dict[EdgeKind, list[CardLine]] = {EdgeKind.STAYS: [], EdgeKind.RESUMED: []}
         for row in rows:
             moves = isinstance(row.to, StrEnum) and row.to is not at
-            into = leading.setdefault(row.target(states[0]), []) if moves else quiet[_quiet_course(row.event)]
+            into = leading.setdefault(row.target(states[0]), []) if moves else quiet[_quiet_kind(row.event)]
             into.append(self.line(row, at))
         found = [self.leading(states, target, lines) for target, lines in leading.items()]
-        found.sort(key=lambda section: tuple(Course).index(section.course))
+        found.sort(key=lambda section: tuple(EdgeKind).index(section.kind))
         found += [
-            Section("stays", Course.STAYS, tuple(quiet[Course.STAYS])),
-            Section("stays when resumed", Course.RESUMED, tuple(quiet[Course.RESUMED])),
-            Section("ignored", Course.IGNORED, tuple(self.line(ignore, at) for ignore in ignores)),
+            CardSection("stays", EdgeKind.STAYS, tuple(quiet[EdgeKind.STAYS])),
+            CardSection("stays when resumed", EdgeKind.RESUMED, tuple(quiet[EdgeKind.RESUMED])),
+            CardSection("ignored", EdgeKind.IGNORED, tuple(self.line(ignore, at) for ignore in ignores)),
         ]
         return tuple(section for section in found if section.lines)
 
-    def leading(self, states: Sequence[StrEnum], target: StrEnum, lines: list[Line]) -> Section:
-        return Section(one_line(f"→ {target}"), self.course(states, target, lines), tuple(lines), self.card_id(target))
+    def leading(self, states: Sequence[StrEnum], target: StrEnum, lines: list[CardLine]) -> CardSection:
+        return CardSection(one_line(f"→ {target}"), self.kind(states, target, lines), tuple(lines), self.card_id(target))
 
-    def course(self, states: Sequence[StrEnum], target: StrEnum, lines: Sequence[Line]) -> Course:
+    def kind(self, states: Sequence[StrEnum], target: StrEnum, lines: Sequence[CardLine]) -> EdgeKind:
         if any(line.happy for line in lines):
-            return Course.HAPPY
+            return EdgeKind.HAPPY
         if target in self.table.final:
             return self.outcome(target)
         order = self.table.states.index
-        return Course.BACK if order(target) <= min(map(order, states)) else Course.ONWARD
+        return EdgeKind.BACK if order(target) <= min(map(order, states)) else EdgeKind.ONWARD
 
-    def outcome(self, end: StrEnum) -> Course:
+    def outcome(self, end: StrEnum) -> EdgeKind:
         if end in self.happy_states:
-            return Course.SUCCESS
-        return Course.FAILED if end.value == "failed" else Course.PARTIAL
+            return EdgeKind.SUCCESS
+        return EdgeKind.FAILED if end.value == "failed" else EdgeKind.PARTIAL
 
-    def line(self, declared: Row | Ignore, state: StrEnum | None) -> Line:
+    def line(self, declared: Row | Ignore, state: StrEnum | None) -> CardLine:
         """The line of a row on the card of ``state``, or on a group card (None)."""
         home = self.steps.get(declared.id, declared.sources[0])
         plain = state is None or state is home
-        return Line(
+        return CardLine(
             id=element_id(declared.id if plain else f"{declared.id}--{state}"),
             row=one_line(declared.id),
             event=declared.event.__name__,
@@ -160,5 +160,5 @@ class _Composer:
         )
 
 
-def _quiet_course(event: type[Event]) -> Course:
-    return Course.RESUMED if event.__name__.endswith("Resumed") else Course.STAYS
+def _quiet_kind(event: type[Event]) -> EdgeKind:
+    return EdgeKind.RESUMED if event.__name__.endswith("Resumed") else EdgeKind.STAYS

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 from textwrap import wrap
 
-from statewright_evidence.drawing.picture import Card, Course, Edge, Line, Picture, Section
+from statewright_evidence.drawing.picture import Card, CardLine, CardSection, Edge, EdgeKind, Picture
 from statewright_evidence.drawing.style import pen
 from statewright_states.frozen import dataclass
 
@@ -28,11 +28,11 @@ HEADER = f"""\
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RecordField:
     """What stands together in a section: a heading, or a row with the lines it is broken into."""
 
     texts: tuple[str, ...]
-    row: Line | None = None
+    row: CardLine | None = None
 
 
 def title_lines(card: Card) -> list[str]:
@@ -41,15 +41,15 @@ def title_lines(card: Card) -> list[str]:
     return [*lines, ""] if len(lines) < 2 else lines
 
 
-def entries(section: Section) -> Iterable[Entry]:
+def entries(section: CardSection) -> Iterable[RecordField]:
     """A section as set: its title, then its rows; neighbours with the same event stand under its name."""
-    yield Entry((section.title,))
+    yield RecordField((section.title,))
     for event, neighbours in groupby(section.lines, key=lambda line: line.event):
         lines = tuple(neighbours)
         if len(lines) > 1:
-            yield Entry((event,))
+            yield RecordField((event,))
         for line in lines:
-            yield Entry(_broken(line, "" if len(lines) > 1 else event), line)
+            yield RecordField(_broken(line, "" if len(lines) > 1 else event), line)
 
 
 def dot_document(drawn: Picture) -> str:
@@ -66,7 +66,7 @@ def dot_document(drawn: Picture) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _broken(line: Line, event: str) -> tuple[str, ...]:
+def _broken(line: CardLine, event: str) -> tuple[str, ...]:
     """One row's text, broken between conditions only."""
     words = f"{event}  {', '.join(_stuck(condition) for condition in line.when)}".strip()
     text = f"{_stuck(line.row)}  {words}"
@@ -91,24 +91,24 @@ def _node(card: Card) -> str:
 def _edges(drawn: Picture) -> Iterable[str]:
     """The edges in the order in which they are to leave each card, from top to bottom.
 
-    An edge that leads back is handed to Graphviz the other way round, so that columns follow the course of events. It
+    An edge that leads back is handed to Graphviz the other way round, so that columns follow the order of events. It
     stands beside the edge that leads forth between the same cards. Without one it comes in from above; at the initial
     card from below, so that the happy path begins in the corner where reading begins.
     """
     places = {card.id: number for number, card in enumerate(drawn.cards)}
-    back = [edge for edge in drawn.edges if edge.course is Course.BACK or places[edge.head] < places[edge.tail]]
+    back = [edge for edge in drawn.edges if edge.kind is EdgeKind.BACK or places[edge.head] < places[edge.tail]]
     back = [edge for edge in back if not drawn.cards[places[edge.head]].last]
     for card in drawn.cards:
         forth = [edge for edge in drawn.edges if edge.tail == card.id and edge not in back]
         returning = [edge for edge in back if edge.head == card.id]
         alone = [edge for edge in returning if edge.tail not in {other.head for other in forth}]
-        straight = sum(edge.course is Course.HAPPY for edge in forth) == 1
+        straight = sum(edge.kind is EdgeKind.HAPPY for edge in forth) == 1
         if not card.initial:
             yield from (_back(edge, "ne") for edge in alone)
         for edge in forth:
             beside = (other for other in returning if other.tail == edge.head)
-            yield from (_back(other, "ne" if other.course is Course.HAPPY else "se") for other in beside)
-            yield _forth(edge, "name" if straight and edge.course is Course.HAPPY else f"s{edge.section}")
+            yield from (_back(other, "ne" if other.kind is EdgeKind.HAPPY else "se") for other in beside)
+            yield _forth(edge, "name" if straight and edge.kind is EdgeKind.HAPPY else f"s{edge.section}")
         if card.initial:
             yield from (_back(edge, "se") for edge in alone)
             yield from (_below(card, other) for other in drawn.cards if other.group and other.last)
@@ -127,7 +127,7 @@ def _below(initial: Card, card: Card) -> str:
 
 
 def _attributes(edge: Edge) -> str:
-    return f"id={_quoted(edge.id)}, tooltip={_quoted(', '.join(edge.rows))}, {pen(edge.course)}"
+    return f"id={_quoted(edge.id)}, tooltip={_quoted(', '.join(edge.rows))}, {pen(edge.kind)}"
 
 
 def _quoted(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import groupby
 
-from statewright_evidence.drawing.picture import Card, Course, Edge, Line, Section
+from statewright_evidence.drawing.picture import Card, CardLine, CardSection, Edge, EdgeKind
 from statewright_evidence.drawing.type_metrics import text_width
 from statewright_states.frozen import dataclass, replace
 
@@ -48,12 +48,12 @@ def label_of(card: Card, edge: Edge, target: str = "") -> Label:
 
 def stays_of(card: Card) -> Label | None:
     """What is said about the rows that keep the state; None where there are none."""
-    quiet = [section for section in card.sections if section.course in (Course.STAYS, Course.RESUMED)]
+    quiet = [section for section in card.sections if section.kind in (EdgeKind.STAYS, EdgeKind.RESUMED)]
     lines = [line for section in quiet for line in _lines(section, "stays" if section is quiet[0] else "")]
     return label_from(lines) if lines else None
 
 
-def _lines(section: Section, lead: str) -> list[LabelLine]:
+def _lines(section: CardSection, lead: str) -> list[LabelLine]:
     ordered = sorted(section.lines, key=lambda line: _first(section.lines, line.event))
     lines: list[LabelLine] = []
     for event, rows in groupby(ordered, key=lambda line: line.event):
@@ -65,7 +65,7 @@ def _lines(section: Section, lead: str) -> list[LabelLine]:
     return lines
 
 
-def _first(lines: tuple[Line, ...], event: str) -> int:
+def _first(lines: tuple[CardLine, ...], event: str) -> int:
     return next(number for number, line in enumerate(lines) if line.event == event)
 
 

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from statistics import mean
 
 from statewright_evidence.drawing.labels import Label, label_of, stays_of
-from statewright_evidence.drawing.picture import Card, Course, Edge, Picture
-from statewright_evidence.drawing.places import Box, Line, Node, Overview, Stays
+from statewright_evidence.drawing.picture import Card, Edge, EdgeKind, Picture
+from statewright_evidence.drawing.places import Box, EdgePath, Node, Overview, Stays
 from statewright_evidence.drawing.tracks import ENTRY_HEIGHT, LABEL_GAP, TITLE_HEIGHT, Lane, left_tracks, track_of
 from statewright_evidence.drawing.type_metrics import fill, text_width
 
@@ -114,7 +114,7 @@ class _Surveyor:
     def _wished(self, end: Card) -> float:
         stubs = {edge.id: y for lane in self.lanes for edge, _, y in self._stubs(lane.top, lane.right)}
         leading = [edge for lane in self.lanes for edge, _ in lane.right if edge.head == end.id]
-        happy = [stubs[edge.id] for edge in leading if edge.course is Course.HAPPY]
+        happy = [stubs[edge.id] for edge in leading if edge.kind is EdgeKind.HAPPY]
         return happy[0] if happy else mean(stubs[edge.id] for edge in leading) if leading else 0.0
 
     @staticmethod
@@ -128,7 +128,7 @@ class _Surveyor:
 
     # -- lines -------------------------------------------------------------------------------------------------------
 
-    def _lines(self, lane: Lane, placed: dict[str, Box]) -> list[Line]:
+    def _lines(self, lane: Lane, placed: dict[str, Box]) -> list[EdgePath]:
         lines = [self._exit(edge, label, y, placed) for edge, label, y in self._stubs(lane.top, lane.right)]
         entered = lane.top + lane.entries * ENTRY_HEIGHT
         lines += [self._aside(edge, label, y) for edge, label, y in self._stubs(entered, lane.left)]
@@ -139,30 +139,30 @@ class _Surveyor:
             lines.append(self._straight(lane, *lane.up, up=True, aside=self.width / 5 if both else 0))
         return lines
 
-    def _exit(self, edge: Edge, label: Label, y: float, placed: dict[str, Box]) -> Line:
+    def _exit(self, edge: Edge, label: Label, y: float, placed: dict[str, Box]) -> EdgePath:
         end = placed[edge.head]
         order = sorted(placed, key=lambda identity: placed[identity].y)
         x = self.exits_x + order.index(edge.head) * TRACK
         start = self.x + self.width
         box = Box(start + LABEL_GAP, y - label.height / 2, label.width, label.height)
         if end.middle == y:
-            return Line(edge, ((end.x, y), (start, y)), label, box)
-        return Line(edge, ((end.x, end.middle), (x, end.middle), (x, y), (start, y)), label, box)
+            return EdgePath(edge, ((end.x, y), (start, y)), label, box)
+        return EdgePath(edge, ((end.x, end.middle), (x, end.middle), (x, y), (start, y)), label, box)
 
-    def _aside(self, edge: Edge, label: Label, y: float) -> Line:
+    def _aside(self, edge: Edge, label: Label, y: float) -> EdgePath:
         column, entry = self.tracks[track_of(edge)]
         x = self.x - LABEL_GAP - max(label.width for lane in self.lanes for _, label in lane.left) - LEAD - column * TRACK
         head = self.lanes[self.at[edge.head]]
         entered = head.top + (entry + 0.5) * ENTRY_HEIGHT
         box = Box(self.x - LABEL_GAP - label.width, y - label.height / 2, label.width, label.height)
-        return Line(edge, ((self.x, entered), (x, entered), (x, y), (self.x, y)), label, box)
+        return EdgePath(edge, ((self.x, entered), (x, entered), (x, y), (self.x, y)), label, box)
 
-    def _straight(self, lane: Lane, edge: Edge, label: Label, *, up: bool, aside: float) -> Line:
+    def _straight(self, lane: Lane, edge: Edge, label: Label, *, up: bool, aside: float) -> EdgePath:
         x, top = self.x + self.width / 2 + aside, lane.top + lane.height
         bottom = top + lane.gap
         corners = ((x, top), (x, bottom)) if up else ((x, bottom), (x, top))
         left = x - 12 - label.width if aside < 0 else x + 12
-        return Line(edge, corners, label, Box(left, (top + bottom - label.height) / 2, label.width, label.height))
+        return EdgePath(edge, corners, label, Box(left, (top + bottom - label.height) / 2, label.width, label.height))
 
     def _node(self, lane: Lane) -> Node:
         """The name and what keeps the state, in the middle of the box."""

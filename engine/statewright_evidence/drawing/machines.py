@@ -13,7 +13,7 @@ from statewright_states.tool import table as tool
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class DrawnMachine:
     """A declared table and what its author says about it."""
 
     table: Table[Any]
@@ -21,10 +21,10 @@ class Machine:
 
 
 MACHINES = (
-    Machine(run.RUN, run.__doc__ or ""),
-    Machine(call.CALL, call.__doc__ or ""),
-    Machine(tool.TOOL, tool.__doc__ or ""),
-    Machine(plan_build.PLAN_BUILD, plan_build.__doc__ or ""),
+    DrawnMachine(run.RUN, run.__doc__ or ""),
+    DrawnMachine(call.CALL, call.__doc__ or ""),
+    DrawnMachine(tool.TOOL, tool.__doc__ or ""),
+    DrawnMachine(plan_build.PLAN_BUILD, plan_build.__doc__ or ""),
 )
 
 

@@ -15,7 +15,7 @@ from statewright_evidence.drawing.svg_parts import (
     CORNER,
     MARGIN,
     PAGE_WIDTH,
-    Said,
+    Caption,
     arrow,
     centred,
     fixed_text,
@@ -46,7 +46,7 @@ def map_svg(links: Sequence[Link]) -> str:
         moved("edges", left, TOP, map(_line, found.lines)),
         moved("parties", left, TOP, map(_party, outside)),
     ]
-    said = Said("map", "map of machines", TITLE, f"{SUMMARY} {'. '.join(map(sentence, links))}.")
+    said = Caption("map", "map of machines", TITLE, f"{SUMMARY} {'. '.join(map(sentence, links))}.")
     return page(said, (width, TOP + found.height + MARGIN), body)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from statewright_evidence.drawing.decision_text import decisions, matrix
 from statewright_evidence.drawing.markdown_parts import code, linked, plain, table
-from statewright_evidence.drawing.picture import happy_course
+from statewright_evidence.drawing.picture import happy_path
 from statewright_states.form.question import show_answer
 from statewright_states.form.row import Ignore, Row
 from statewright_states.form.table import Table
@@ -38,9 +38,9 @@ def _theory(name: str, theory: str) -> Iterable[str]:
 def _states(machine: Table[Any]) -> Iterable[str]:
     yield from ("## States", "")
     yield from table(("state", "kind", "rows", "ignored"), (_state(machine, state) for state in machine.states))
-    course = happy_course(machine)
-    walked = (code(word) if number % 2 == 0 else linked(word) for number, word in enumerate(course))
-    yield from (f"The happy path: {' → '.join(walked)}.", "") if course else ()
+    path = happy_path(machine)
+    walked = (code(word) if number % 2 == 0 else linked(word) for number, word in enumerate(path))
+    yield from (f"The happy path: {' → '.join(walked)}.", "") if path else ()
 
 
 def _state(machine: Table[Any], state: str) -> tuple[str, ...]:

@@ -11,20 +11,20 @@ from collections.abc import Iterable
 from itertools import groupby
 from re import ASCII, sub
 
-from statewright_evidence.drawing.picture import Card, Course, Edge, Picture, Section
+from statewright_evidence.drawing.picture import Card, CardSection, Edge, EdgeKind, Picture
 from statewright_evidence.drawing.style import PALETTE
 
 SPECIAL = frozenset("#:;\"'<>{}[]()|\\`%&~*")
 RESERVED = frozenset(
     ("as", "class", "classDef", "click", "default", "direction", "end", "fork", "href", "join", "note", "state")
 )
-OUTCOMES = (Course.SUCCESS, Course.PARTIAL, Course.FAILED)
+OUTCOMES = (EdgeKind.SUCCESS, EdgeKind.PARTIAL, EdgeKind.FAILED)
 
 
 def mermaid_document(drawn: Picture) -> str:
     """The picture in Mermaid's language."""
     names = _names(drawn)
-    edges = sorted(drawn.edges, key=lambda edge: edge.course is not Course.HAPPY)
+    edges = sorted(drawn.edges, key=lambda edge: edge.kind is not EdgeKind.HAPPY)
     lines = [
         f"%% The {drawn.name} machine, fingerprint {drawn.fingerprint}. Generated: do not edit.",
         "stateDiagram-v2",
@@ -54,7 +54,7 @@ def _label(drawn: Picture, edge: Edge) -> str:
     return "<br/>".join(_by_event(section))
 
 
-def _by_event(section: Section) -> Iterable[str]:
+def _by_event(section: CardSection) -> Iterable[str]:
     for event, lines in groupby(section.lines, key=lambda line: line.event):
         yield plain(f"{event} {', '.join(line.row for line in lines)}")
 
@@ -70,13 +70,13 @@ def _note(card: Card, name: str) -> Iterable[str]:
 
 def _classes(drawn: Picture, names: dict[str, str]) -> Iterable[str]:
     happy = [names[card.id] for card in drawn.cards if card.happy and not card.outcome]
-    styled = [(Course.HAPPY, happy)]
+    styled = [(EdgeKind.HAPPY, happy)]
     styled += [(outcome, [names[card.id] for card in drawn.cards if card.outcome is outcome]) for outcome in OUTCOMES]
-    for course, members in styled:
+    for kind, members in styled:
         if members:
-            stroke, fill = PALETTE[course][0], PALETTE[f"{course}-tint"][0]
-            yield f"  classDef {course} fill:{fill},stroke:{stroke},color:{stroke}"
-            yield f"  class {','.join(members)} {course}"
+            stroke, fill = PALETTE[kind][0], PALETTE[f"{kind}-tint"][0]
+            yield f"  classDef {kind} fill:{fill},stroke:{stroke},color:{stroke}"
+            yield f"  class {','.join(members)} {kind}"
 
 
 def plain(text: str) -> str:

@@ -24,7 +24,7 @@ from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 
 
-class Course(StrEnum):
+class EdgeKind(StrEnum):
     """Where a section leads, which decides how it is drawn. In this order sections stand on a card."""
 
     HAPPY = "happy"
@@ -39,7 +39,7 @@ class Course(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CardLine:
     """One row on a card: ``id`` is unique in the picture, ``when`` are its telling conditions, ``whole`` is all of it."""
 
     id: str
@@ -52,12 +52,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class CardSection:
     """The lines of a card that go the same way. ``target`` is the id of the card they lead to, or empty."""
 
     title: str
-    course: Course
-    lines: tuple[Line, ...]
+    kind: EdgeKind
+    lines: tuple[CardLine, ...]
     target: str = ""
 
 
@@ -67,12 +67,12 @@ class Card:
 
     id: str
     title: str
-    sections: tuple[Section, ...]
+    sections: tuple[CardSection, ...]
     group: bool = False
     initial: bool = False
     happy: bool = False
     last: bool = False
-    outcome: Course | None = None
+    outcome: EdgeKind | None = None
 
     @property
     def leads(self) -> bool:
@@ -88,7 +88,7 @@ class Edge:
     tail: str
     section: int
     head: str
-    course: Course
+    kind: EdgeKind
     rows: tuple[str, ...]
 
 
@@ -120,7 +120,7 @@ def happy_steps(table: Table[Any]) -> dict[str, StrEnum]:
     return steps
 
 
-def happy_course(table: Table[Any]) -> tuple[str, ...]:
+def happy_path(table: Table[Any]) -> tuple[str, ...]:
     """State, row, state, row, … state: the happy path as people say it; empty where none is declared."""
     steps = happy_steps(table)
     if not steps:

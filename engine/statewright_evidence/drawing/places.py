@@ -60,7 +60,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class EdgePath:
     """An edge: its corners from what it leads to back to where it starts, its label and the label's box.
 
     Lines that share a track are drawn from their common end, so that their dashes fall together.
@@ -71,9 +71,9 @@ class Line:
     label: Label
     box: Box
 
-    def moved(self, down: float) -> Line:
+    def moved(self, down: float) -> EdgePath:
         """The same line, further down."""
-        return Line(self.edge, tuple((x, y + down) for x, y in self.corners), self.label, self.box.moved(down))
+        return EdgePath(self.edge, tuple((x, y + down) for x, y in self.corners), self.label, self.box.moved(down))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,4 +83,4 @@ class Overview:
     width: float
     height: float
     nodes: tuple[Node, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[EdgePath, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statewright_evidence.drawing.picture import Course
+from statewright_evidence.drawing.picture import EdgeKind
 
 PALETTE = {
     "paper": ("#ffffff", "#0b1120"),
@@ -34,8 +34,8 @@ PAIRS = (
 )
 """Every text colour with every ground that it stands on: a contrast of 4.5 or more (WCAG 2.2, 1.4.3), light and dark."""
 
-ENDS = (Course.SUCCESS, Course.PARTIAL, Course.FAILED)
-WAYS = (Course.HAPPY, Course.ONWARD, *ENDS)
+ENDS = (EdgeKind.SUCCESS, EdgeKind.PARTIAL, EdgeKind.FAILED)
+WAYS = (EdgeKind.HAPPY, EdgeKind.ONWARD, *ENDS)
 
 _COLOURED = (
     (".paper", "fill", "paper"),
@@ -106,18 +106,18 @@ a:focus-visible .whole { stroke-width: 2.5; }
 .node:focus-visible .frame, .edge:focus-visible .ground { stroke-width: 4; stroke-dasharray: none; }"""
 
 PEN = {
-    Course.HAPPY: ("happy", "penwidth=4, arrowsize=1.2, weight=40"),
-    Course.ONWARD: ("onward", "penwidth=1.6, weight=3"),
-    Course.BACK: ("onward", "penwidth=1.6, style=dashed, weight=2"),
-    Course.SUCCESS: ("success", "penwidth=1.1"),
-    Course.PARTIAL: ("partial", "penwidth=1.1"),
-    Course.FAILED: ("failed", "penwidth=1.1, style=dotted"),
+    EdgeKind.HAPPY: ("happy", "penwidth=4, arrowsize=1.2, weight=40"),
+    EdgeKind.ONWARD: ("onward", "penwidth=1.6, weight=3"),
+    EdgeKind.BACK: ("onward", "penwidth=1.6, style=dashed, weight=2"),
+    EdgeKind.SUCCESS: ("success", "penwidth=1.1"),
+    EdgeKind.PARTIAL: ("partial", "penwidth=1.1"),
+    EdgeKind.FAILED: ("failed", "penwidth=1.1, style=dotted"),
 }
 
 
-def pen(course: Course) -> str:
+def pen(kind: EdgeKind) -> str:
     """The DOT attributes of an edge."""
-    colour, attributes = PEN[course]
+    colour, attributes = PEN[kind]
     return f'color="{PALETTE[colour][0]}", {attributes}'
 
 

@@ -42,7 +42,7 @@ def _section(found: SetSection, document: str) -> str:
     tint = Box(box.x + 1, box.y + 1, box.width - 2, box.height - 2)
     return "\n".join(
         [
-            f'<g class="section {section.course}">',
+            f'<g class="section {section.kind}">',
             rectangle("tint", tint),
             f'<path class="rule" d="M{number(box.x)},{number(box.y)}h{number(box.width)}"/>',
             f'<path class="mark" d="M{number(box.x + 3)},{number(box.y + 4)}v{number(box.height - 8)}"/>'

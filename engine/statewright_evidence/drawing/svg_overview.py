@@ -7,8 +7,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from statewright_evidence.drawing.labels import LINE_HEIGHT, PADDING, TYPE, Label, pieces
 from statewright_evidence.drawing.lanes import LOOP_WIDTH
-from statewright_evidence.drawing.picture import Card, Course
-from statewright_evidence.drawing.places import Box, Line, Node, Overview, Stays
+from statewright_evidence.drawing.picture import Card, EdgeKind
+from statewright_evidence.drawing.places import Box, EdgePath, Node, Overview, Stays
 from statewright_evidence.drawing.svg_parts import CORNER, arrow, centred, fixed_text, number, point, rectangle, rounded_path
 from statewright_evidence.drawing.type_metrics import text_width
 
@@ -18,7 +18,7 @@ CUT = 11.0
 
 def lines(found: Overview, titles: Mapping[str, str]) -> Iterable[str]:
     """Every line with its label; the happy path is drawn last, over the others."""
-    for line in sorted(found.lines, key=lambda line: tuple(Course).index(line.edge.course), reverse=True):
+    for line in sorted(found.lines, key=lambda line: tuple(EdgeKind).index(line.edge.kind), reverse=True):
         yield _line(line, titles)
 
 
@@ -27,14 +27,14 @@ def nodes(found: Overview) -> Iterable[str]:
     return (_node(node, found) for node in found.nodes)
 
 
-def _line(line: Line, titles: Mapping[str, str]) -> str:
+def _line(line: EdgePath, titles: Mapping[str, str]) -> str:
     edge = line.edge
     title = f"{titles[edge.tail]} → {titles[edge.head]}: {', '.join(edge.rows)}"
     tip, behind = line.corners[0], line.corners[1]
-    head = arrow(tip, behind, 14 if edge.course is Course.HAPPY else 9)
+    head = arrow(tip, behind, 14 if edge.kind is EdgeKind.HAPPY else 9)
     rows = quoteattr(" ".join(edge.rows))
     return (
-        f'<g id={quoteattr(edge.id)} class="edge {edge.course}" data-rows={rows} role="graphics-symbol">'
+        f'<g id={quoteattr(edge.id)} class="edge {edge.kind}" data-rows={rows} role="graphics-symbol">'
         f'<title>{escape(title)}</title><path class="line" d="{rounded_path(line.corners)}"/>{head}'
         f"{rectangle('ground', line.box, CORNER)}{''.join(label_texts(line.label, line.box))}</g>"
     )
@@ -93,7 +93,7 @@ def said(card: Card, found: Overview) -> str:
 
 def _frame(card: Card, box: Box) -> str:
     """States are boxes, success is round, other ends have their corners cut."""
-    if card.outcome in (None, Course.SUCCESS):
+    if card.outcome in (None, EdgeKind.SUCCESS):
         return rectangle("frame", box, box.height / 2 if card.outcome else CORNER)
     x, y, right, bottom = box.x, box.y, box.right, box.bottom
     upper = ((x, y + CUT), (x + CUT, y), (right - CUT, y), (right, y + CUT))

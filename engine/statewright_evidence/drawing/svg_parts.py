@@ -24,7 +24,7 @@ ARROW_HALF_WIDTH = 0.42
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Caption:
     """What a drawing says of itself to those who do not see it; ``id`` begins the ids of these texts."""
 
     id: str
@@ -33,7 +33,7 @@ class Said:
     description: str
 
 
-def page(said: Said, size: tuple[float, float], body: Iterable[str]) -> str:
+def page(said: Caption, size: tuple[float, float], body: Iterable[str]) -> str:
     """A stand-alone SVG document of this width and height, light or dark as the reader's system is."""
     width, height = map(number, size)
     names = quoteattr(f"{said.id}--title"), quoteattr(f"{said.id}--description")

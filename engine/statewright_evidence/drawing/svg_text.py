@@ -12,22 +12,22 @@ from xml.sax.saxutils import escape
 
 from statewright_evidence.drawing.columns import columns
 from statewright_evidence.drawing.lanes import overview
-from statewright_evidence.drawing.picture import Card, Course, Picture
+from statewright_evidence.drawing.picture import Card, EdgeKind, Picture
 from statewright_evidence.drawing.svg_cards import cards
 from statewright_evidence.drawing.svg_overview import lines, loop_arrow, nodes
-from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, Said, arrow, fixed_text, moved, number, page
+from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, Caption, arrow, fixed_text, moved, number, page
 
 LEGEND_TOP = 74.0
 LEGEND_ROW_HEIGHT = 22.0
 LEGEND_COLUMNS = 5
 LEGEND_ITEM_WIDTH = 218.0
 LEGEND_EDGES = (
-    (Course.HAPPY, "the happy path"),
-    (Course.ONWARD, "goes on"),
-    (Course.BACK, "goes back, or tries again"),
-    (Course.SUCCESS, "ends well"),
-    (Course.PARTIAL, "ends otherwise"),
-    (Course.FAILED, "fails"),
+    (EdgeKind.HAPPY, "the happy path"),
+    (EdgeKind.ONWARD, "goes on"),
+    (EdgeKind.BACK, "goes back, or tries again"),
+    (EdgeKind.SUCCESS, "ends well"),
+    (EdgeKind.PARTIAL, "ends otherwise"),
+    (EdgeKind.FAILED, "fails"),
 )
 LEGEND_WORDS = (
     ("stop", "■ a stop or a cancellation"),
@@ -57,7 +57,7 @@ def svg_document(drawn: Picture) -> str:
         f'<text class="subtitle" y="{number(rows_top - 18)}">{ROWS_TITLE}</text>',
         moved("cards", 0, rows_top, cards(placed, drawn.name)),
     ]
-    said = Said(drawn.id, "state diagram", f"The {drawn.name} machine", _description(drawn))
+    said = Caption(drawn.id, "state diagram", f"The {drawn.name} machine", _description(drawn))
     return page(said, (width, rows_top + rows_height + MARGIN), body)
 
 
@@ -73,13 +73,13 @@ def _description(drawn: Picture) -> str:
 def _summary(drawn: Picture) -> str:
     states = sum(not card.group for card in drawn.cards)
     sections = [section for card in drawn.cards for section in card.sections]
-    ignores = {line.row for section in sections if section.course is Course.IGNORED for line in section.lines}
+    ignores = {line.row for section in sections if section.kind is EdgeKind.IGNORED for line in section.lines}
     rows = {line.row for section in sections for line in section.lines} - ignores
     return f"{states} states, {len(rows)} rows, {len(ignores)} ignores; fingerprint {drawn.fingerprint[:16]}"
 
 
 def _legend() -> Iterable[str]:
-    samples = [_sample(course, words) for course, words in LEGEND_EDGES]
+    samples = [_sample(kind, words) for kind, words in LEGEND_EDGES]
     samples.insert(3, f'<g class="loop">{loop_arrow(18, 0)}</g>{fixed_text("", "keeps the state", 56, 4, 12)}')
     samples += [fixed_text(kind, words, 0, 4, 12) for kind, words in LEGEND_WORDS]
     for at, sample in enumerate(samples):
@@ -87,7 +87,7 @@ def _legend() -> Iterable[str]:
         yield f'<g transform="translate({number(x)} {number(y)})">{sample}</g>'
 
 
-def _sample(course: Course, words: str) -> str:
-    head = arrow((46, 0), (0, 0), 14 if course is Course.HAPPY else 9)
-    edge = f'<g class="edge {course}"><path class="line" d="M0,0H38"/>{head}</g>'
+def _sample(kind: EdgeKind, words: str) -> str:
+    head = arrow((46, 0), (0, 0), 14 if kind is EdgeKind.HAPPY else 9)
+    edge = f'<g class="edge {kind}"><path class="line" d="M0,0H38"/>{head}</g>'
     return edge + fixed_text("", words, 56, 4, 12)

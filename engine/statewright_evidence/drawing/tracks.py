@@ -52,7 +52,7 @@ class Lane:
 
 def track_of(edge: Edge) -> tuple[str, str]:
     """Lines that lead to the same state in the same manner share a track."""
-    return edge.head, edge.course
+    return edge.head, edge.kind
 
 
 def left_tracks(lanes: Sequence[Lane], at: Mapping[str, int]) -> dict[tuple[str, str], tuple[int, int]]:

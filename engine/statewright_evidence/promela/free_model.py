@@ -16,7 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from statewright_evidence.promela.identifiers import Identifiers, quoted, remark
-from statewright_evidence.promela.model import LIVENESS, SAFETY, Line, Place, Promela, written
+from statewright_evidence.promela.model import LIVENESS, SAFETY, ModelLine, Promela, RowInState, written
 from statewright_states.form.question import Answer, Condition, Question
 from statewright_states.form.row import Cell, Declaration, Event, Ignore, Row
 from statewright_states.form.table import Table
@@ -57,13 +57,13 @@ class _Writer:
     at_once: tuple[type[Event], ...]
     names: Identifiers = field(default_factory=Identifiers)
 
-    def lines(self) -> Iterator[Line]:
-        yield from map(Line, self._head())
-        yield from map(Line, self._questions())
-        yield from map(Line, self._guards())
+    def lines(self) -> Iterator[ModelLine]:
+        yield from map(ModelLine, self._head())
+        yield from map(ModelLine, self._questions())
+        yield from map(ModelLine, self._guards())
         yield from self._loop()
         for name, (formula, text) in FREE_CLAIMS.items():
-            yield from (Line(""), Line(f"/* {text} */"), Line(f"ltl {name} {{ {formula} }}"))
+            yield from (ModelLine(""), ModelLine(f"/* {text} */"), ModelLine(f"ltl {name} {{ {formula} }}"))
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -136,38 +136,40 @@ class _Writer:
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def _loop(self) -> Iterator[Line]:
-        yield from map(Line, ("", "active proctype machine()", "{", "    do"))
-        yield Line("    :: ended -> break")
-        yield Line('    :: atomic { !home && !ended -> home = true; printf("| from here on, only rows towards an end\\n") }')
+    def _loop(self) -> Iterator[ModelLine]:
+        yield from map(ModelLine, ("", "active proctype machine()", "{", "    do"))
+        yield ModelLine("    :: ended -> break")
+        yield ModelLine(
+            '    :: atomic { !home && !ended -> home = true; printf("| from here on, only rows towards an end\\n") }'
+        )
         cells = self.declared.cells()
         for state in self.declared.states:
-            yield from (Line(""), Line(f"    /* -- {self._state(state)} -- */"))
+            yield from (ModelLine(""), ModelLine(f"    /* -- {self._state(state)} -- */"))
             for (at, event), cell in cells.items():
                 if at is state:
                     yield from self._cell(state, event, cell)
             yield from self._missing_ends(state, {event for at, event in cells if at is state})
             if state not in self.declared.final:
                 yield self._way_home(state)
-        yield from map(Line, ("    od", "}"))
+        yield from map(ModelLine, ("    od", "}"))
 
-    def _cell(self, state: StrEnum, event: type[Event], cell: Cell) -> Iterator[Line]:
-        yield Line(f"    :: atomic {{ !home && state == {self._state(state)} -> {self._said(state, event, cell)}")
+    def _cell(self, state: StrEnum, event: type[Event], cell: Cell) -> Iterator[ModelLine]:
+        yield ModelLine(f"    :: atomic {{ !home && state == {self._state(state)} -> {self._said(state, event, cell)}")
         if cell.ignores:
             yield from self._counted(cell.ignores, "fired <= 1")
-            yield Line("        if")
+            yield ModelLine("        if")
             for ignore in cell.ignores:
                 yield self._option(state, ignore)
             if all(ignore.when for ignore in cell.ignores):  # else there is always one, and nothing comes to this line
-                yield Line("        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")'))
+                yield ModelLine("        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")'))
         if cell.rows:
             yield from self._rows(state, cell)
         if cell.ignores:
-            yield Line("        fi;")
+            yield ModelLine("        fi;")
         if event in self.at_once and state not in self.declared.final:
-            yield Line(f"        assert(ended);  /* {event.__name__} ends the machine at once */")
+            yield ModelLine(f"        assert(ended);  /* {event.__name__} ends the machine at once */")
         forgotten = "".join(f" {self._question(question)} = 0;" for question in cell.questions)
-        yield Line(f"       {forgotten} fired = 0 }}")
+        yield ModelLine(f"       {forgotten} fired = 0 }}")
 
     def _said(self, state: StrEnum, event: type[Event], cell: Cell) -> str:
         """Ask every question of the cell, and print the event with the answers."""
@@ -177,47 +179,47 @@ class _Writer:
         printed = f'printf("| {self._state(state)} + {quoted(event.__name__)}:{shown}\\n"{values});'
         return f"{asked} {printed}".strip()
 
-    def _rows(self, state: StrEnum, cell: Cell) -> Iterator[Line]:
+    def _rows(self, state: StrEnum, cell: Cell) -> Iterator[ModelLine]:
         yield from self._counted(cell.rows, "fired == 1")
-        yield Line("        if")
+        yield ModelLine("        if")
         for row in cell.rows:
             yield self._option(state, row)
-        yield Line("        fi;")
+        yield ModelLine("        fi;")
 
-    def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[Line]:
+    def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[ModelLine]:
         """Count the guards that hold, a few in each statement, and demand the number."""
         names = [self._row(one) for one in stated]
         for at in range(0, len(names), SUMMANDS):
             before = "fired + " if at else ""
-            yield Line(f"        fired = {before}{' + '.join(names[at : at + SUMMANDS])};")
-        yield Line(f"        assert({demanded});")
+            yield ModelLine(f"        fired = {before}{' + '.join(names[at : at + SUMMANDS])};")
+        yield ModelLine(f"        assert({demanded});")
 
-    def _option(self, state: StrEnum, stated: Row | Ignore) -> Line:
+    def _option(self, state: StrEnum, stated: Row | Ignore) -> ModelLine:
         """One option on one line, so that a line which SPIN never reaches is a row that never fires."""
-        name, place = self._row(stated), Place(state.value, stated.id)
+        name, place = self._row(stated), RowInState(state.value, stated.id)
         label = f"{name}_{self._state(state)}"
         if isinstance(stated, Ignore):
-            return Line(f'        :: {name} -> {label}: printf("| [{quoted(stated.id)}] ignored\\n")', place)
+            return ModelLine(f'        :: {name} -> {label}: printf("| [{quoted(stated.id)}] ignored\\n")', place)
         to = self._state(stated.target(state))
         done = f'printf("| [{quoted(stated.id)}] {to}\\n"); state = {to}'
-        return Line(f"        :: {name} -> {label}: {done}", place)
+        return ModelLine(f"        :: {name} -> {label}: {done}", place)
 
-    def _missing_ends(self, state: StrEnum, declared: set[type[Event]]) -> Iterator[Line]:
+    def _missing_ends(self, state: StrEnum, declared: set[type[Event]]) -> Iterator[ModelLine]:
         """An event that has to end the machine and is refused here: the machine lives on."""
         if state in self.declared.final:
             return
         for event in self.at_once:
             if event not in declared:
                 said = f'printf("| {self._state(state)} + {quoted(event.__name__)}: refused\\n")'
-                yield Line(f"    :: atomic {{ !home && state == {self._state(state)} -> {said}; assert(ended) }}")
+                yield ModelLine(f"    :: atomic {{ !home && state == {self._state(state)} -> {said}; assert(ended) }}")
 
-    def _way_home(self, state: StrEnum) -> Line:
+    def _way_home(self, state: StrEnum) -> ModelLine:
         row = _nearer_to_an_end(self.declared).get(state)
         here = f"    :: atomic {{ home && state == {self._state(state)} ->"
         if row is None:
-            return Line(f'{here} printf("| no rows lead from {self._state(state)} to an end\\n"); assert(false) }}')
+            return ModelLine(f'{here} printf("| no rows lead from {self._state(state)} to an end\\n"); assert(false) }}')
         to = self._state(row.target(state))
-        return Line(f'{here} printf("| [{quoted(row.id)}] {to}\\n"); state = {to} }}')
+        return ModelLine(f'{here} printf("| [{quoted(row.id)}] {to}\\n"); state = {to} }}')
 
 
 def _is_yes_no(question: Question) -> bool:

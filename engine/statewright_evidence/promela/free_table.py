@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from enum import StrEnum
 from itertools import product
 
-from statewright_evidence.promela.model import Place, Promela
+from statewright_evidence.promela.model import Promela, RowInState
 from statewright_evidence.promela.pan import PanReport
 from statewright_evidence.proofs.explorer import explore
 from statewright_evidence.proofs.properties import Kind, Step
@@ -59,7 +59,7 @@ class Reached:
     """What a search came to: the states, and what fired in each."""
 
     states: frozenset[str]
-    places: frozenset[Place]
+    places: frozenset[RowInState]
 
 
 def reached_by_explorer(declared: Declaration) -> Reached:
@@ -67,7 +67,7 @@ def reached_by_explorer(declared: Declaration) -> Reached:
     found = explore(FreeTable(declared), ())
     states, graph = found.states, found.graph
     places = {
-        Place(states[number].value, graph.labels[graph.label[step]])
+        RowInState(states[number].value, graph.labels[graph.label[step]])
         for number in range(graph.states)
         for step in range(graph.first[number], graph.first[number + 1])
     }

@@ -13,7 +13,7 @@ LIVENESS = ("-O0", "-w", "-DNOREDUCE")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RowInState:
     """What stands on a line of a model: a row or an ignore, in a state."""
 
     state: str
@@ -21,11 +21,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ModelLine:
     """A line of a model, and the row that it is, if it is one."""
 
     text: str
-    place: Place | None = None
+    place: RowInState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,10 +34,10 @@ class Promela:
 
     name: str
     text: str
-    places: dict[int, Place]
+    places: dict[int, RowInState]
 
 
-def written(name: str, lines: Iterable[Line]) -> Promela:
+def written(name: str, lines: Iterable[ModelLine]) -> Promela:
     """The model that these lines make."""
     known = tuple(lines)
     places = {number: line.place for number, line in enumerate(known, 1) if line.place is not None}

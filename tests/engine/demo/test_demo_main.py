@@ -15,7 +15,7 @@ from rich.console import Console
 from demo_run import DATA
 from statewright import RetryConfig
 from statewright.demo.__main__ import main
-from statewright.demo.screen import Screen
+from statewright.demo.screen import DemoScreen
 from statewright.journal.verify import Problem, Verification
 
 GOOD, BAD = (
@@ -147,7 +147,7 @@ def test_a_folder_that_cannot_be_made_is_a_usage_error(capsys: pytest.CaptureFix
 def test_a_record_that_is_not_whole_is_shown_with_its_problems() -> None:
     console = Console(file=StringIO())
     problem = Problem(7, "its bytes do not give its hash", "run run-1, entry 7")
-    Screen(console, RetryConfig()).verification(
+    DemoScreen(console, RetryConfig()).verification(
         Verification("run-1", False, 9, 3, True, "success", "completed", "0" * 64, (problem,))
     )
     assert isinstance(console.file, StringIO)

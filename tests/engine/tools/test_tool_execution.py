@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statewright.tools import ExecutionEngine, ToolFailed, as_tool
+from statewright.tools import ExecutionEngine, ToolRaised, as_tool
 from statewright.tools.threads import DaemonThreads
 
 WAIT_S = 20.0
@@ -29,7 +29,7 @@ def run(function: Callable[..., Any], **kwargs: Any) -> str:
 
 
 def failure_of(function: Callable[..., Any]) -> str:
-    with pytest.raises(ToolFailed) as failed:
+    with pytest.raises(ToolRaised) as failed:
         run(function)
     assert "Traceback" not in failed.value.message
     return failed.value.message
@@ -303,7 +303,7 @@ def test_whatever_a_tool_raises_is_its_failure_with_type_and_text(error: BaseExc
 def test_the_original_error_stays_reachable_as_the_cause() -> None:
     error = ValueError("x")
     for function in raising(error):
-        with pytest.raises(ToolFailed) as failed:
+        with pytest.raises(ToolRaised) as failed:
             run(function)
         assert failed.value.__cause__ is error
 
@@ -329,7 +329,7 @@ def test_a_system_without_threads_left_is_a_failure_of_the_call(monkeypatch: pyt
     async def main() -> None:
         with monkeypatch.context() as exhausted:
             exhausted.setattr(threading.Thread, "start", refuse)
-            with pytest.raises(ToolFailed, match="can't start new thread"):
+            with pytest.raises(ToolRaised, match="can't start new thread"):
                 await engine.run(as_tool(work), {})
         assert engine.threads.alive == 0
         assert await engine.run(as_tool(work), {}) == "null"

@@ -9,7 +9,7 @@ import pytest
 
 from statewright.workspace import Workspace
 from statewright.workspace.gitignore import is_ignored, read_gitignore
-from statewright.workspace.walk import Kind, Walk
+from statewright.workspace.walk import EntryKind, Walk
 from workspace_folders import fill
 
 CASES: dict[str, tuple[dict[str, str], set[str]]] = {
@@ -44,7 +44,7 @@ CASES: dict[str, tuple[dict[str, str], set[str]]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_an_entry_is_listed_when_git_would_not_ignore_it(case: str, tmp_path: Path) -> None:
     files, expected = CASES[case]
-    listed = {"/".join(entry.parts) for entry in Walk(Workspace(fill(tmp_path, files))) if entry.kind is Kind.FILE}
+    listed = {"/".join(entry.parts) for entry in Walk(Workspace(fill(tmp_path, files))) if entry.kind is EntryKind.FILE}
     assert {path for path in listed if ".gitignore" not in path} == expected
 
 

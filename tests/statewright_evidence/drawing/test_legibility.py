@@ -13,8 +13,8 @@ from odd import lamp
 from statewright_evidence.drawing.columns import SetCard, columns
 from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
-from statewright_evidence.drawing.picture import Course, Picture
-from statewright_evidence.drawing.places import Box, Line, Overview, Point
+from statewright_evidence.drawing.picture import EdgeKind, Picture
+from statewright_evidence.drawing.places import Box, EdgePath, Overview, Point
 from statewright_evidence.drawing.style import PAIRS, PALETTE, style_sheet
 from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH
 from statewright_evidence.drawing.type_metrics import fill, text_width
@@ -113,7 +113,7 @@ def test_what_keeps_a_state_is_said_inside_its_box(name: str) -> None:
 @pytest.mark.parametrize("name", [table.name for table in TABLES[:4]])
 def test_the_happy_path_is_straight(name: str) -> None:
     """Down from state to state, back up where it comes back, and level to the end."""
-    happy = [line for line in OVERVIEWS[name].lines if line.edge.course is Course.HAPPY]
+    happy = [line for line in OVERVIEWS[name].lines if line.edge.kind is EdgeKind.HAPPY]
     assert happy
     assert all(len(line.corners) == 2 for line in happy)
 
@@ -132,7 +132,7 @@ def test_lines_to_the_same_end_share_their_track(name: str) -> None:
     tracks: dict[str, set[float]] = {}
     for line in OVERVIEWS[name].lines:
         if len(line.corners) == 4:
-            tracks.setdefault(f"{line.edge.head} {line.edge.course}", set()).add(line.corners[1][0])
+            tracks.setdefault(f"{line.edge.head} {line.edge.kind}", set()).add(line.corners[1][0])
     assert all(len(places) == 1 for places in tracks.values())
 
 
@@ -145,7 +145,7 @@ def test_tracks_do_not_lie_upon_each_other(name: str) -> None:
             assert max(heights(one)) < min(heights(other)) or max(heights(other)) < min(heights(one))
 
 
-def heights(line: Line) -> tuple[float, float]:
+def heights(line: EdgePath) -> tuple[float, float]:
     return line.corners[1][1], line.corners[2][1]
 
 
@@ -222,7 +222,7 @@ def test_the_contrast_of_black_and_white_is_that_of_the_standard() -> None:
     assert contrast("#767676", "#ffffff") == pytest.approx(4.54, abs=0.01)
 
 
-def test_courses_differ_in_more_than_colour() -> None:
+def test_kinds_of_edges_differ_in_more_than_colour() -> None:
     css = style_sheet(".s")
     dashes = {
         way: css.partition(f".s .edge.{way} .line,")[2].partition("stroke-dasharray: ")[2].partition(";")[0]

@@ -7,7 +7,7 @@ import pytest
 from statewright_evidence.promela.check import Checked, check
 from statewright_evidence.promela.free_model import END_IN_REACH, ENDS_STAY, declaration_of, free_model
 from statewright_evidence.promela.free_table import reached_by_explorer, reached_by_spin
-from statewright_evidence.promela.model import Place
+from statewright_evidence.promela.model import RowInState
 from statewright_evidence.promela.pan import rows_of
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
@@ -68,7 +68,7 @@ def test_a_row_that_never_fires_is_a_line_that_is_not_reached() -> None:
     model = free_model(turnstile((keep, PASS, CLOSE)))
     report = check(model, ())[0].report
     assert report.holds
-    assert Place("unlocked", PASS.id) in {model.places.get(line) for line in report.unreached}
+    assert RowInState("unlocked", PASS.id) in {model.places.get(line) for line in report.unreached}
 
 
 def test_spin_and_the_explorer_come_to_the_same_states_and_the_same_rows() -> None:

@@ -15,8 +15,7 @@ from statewright.journal.entry import decode, encode
 from statewright.runtime.decisions import approval_given, outcome_stated
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.tasks import TaskOwner
-from statewright.tools import BadArguments, Tool, parse_arguments, truncate_result
-from statewright.tools import ToolFailed as ToolRaised
+from statewright.tools import BadArguments, Tool, ToolRaised, parse_arguments, truncate_result
 from statewright.tools.suggestion import closest
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest
 from statewright_states.form.row import Event
