@@ -13,7 +13,7 @@ from loop_tools import Bench
 from plan_build_scenarios import TASK, play
 from statewright import MemoryJournal, MixedModeRunner
 from statewright.agent.loop import AgentLoop
-from statewright.core.links import LINKS, MACHINES, Link, Party
+from statewright.core.links import LINKS, MACHINES, Link, Participant
 from statewright.journal.entry import TABLES
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
@@ -32,32 +32,32 @@ COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_pl
 
 def talk_of(link: Link) -> set[Talk]:
     """What a journal shows of a link."""
-    machine, command = (link.giver.value, link.command.__name__) if link.command else ("", "")
-    becomes = {(machine, command, link.taker.value, event.__name__) for event in link.becomes}
-    return becomes | {(machine, command, link.giver.value, event.__name__) for event in link.answers}
+    machine, command = (link.sender.value, link.command.__name__) if link.command else ("", "")
+    becomes = {(machine, command, link.receiver.value, event.__name__) for event in link.becomes}
+    return becomes | {(machine, command, link.sender.value, event.__name__) for event in link.answers}
 
 
 # -- declared at all -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_command_of_a_machine_has_one_link(machine: Party) -> None:
+def test_every_command_of_a_machine_has_one_link(machine: Participant) -> None:
     kinds = vars(COMMANDS[machine]).values()
     commands = {kind.__name__ for kind in kinds if isinstance(kind, type) and issubclass(kind, Command)} - {"Command"}
-    assert sorted(link.command.__name__ for link in LINKS if link.giver is machine and link.command) == sorted(commands)
+    assert sorted(link.command.__name__ for link in LINKS if link.sender is machine and link.command) == sorted(commands)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_event_of_a_machine_comes_by_a_link_and_no_other_does(machine: Party) -> None:
-    linked = {event for link in LINKS if link.taker is machine for event in link.becomes}
-    linked |= {event for link in LINKS if link.giver is machine for event in link.answers}
+def test_every_event_of_a_machine_comes_by_a_link_and_no_other_does(machine: Participant) -> None:
+    linked = {event for link in LINKS if link.receiver is machine for event in link.becomes}
+    linked |= {event for link in LINKS if link.sender is machine for event in link.answers}
     assert linked == set(TABLES[machine].events)
 
 
 def test_commands_are_given_by_machines_and_events_are_for_machines() -> None:
     for link in LINKS:
-        assert (link.giver in MACHINES) == (link.command is not None)
-        assert link.taker in MACHINES or not link.becomes
+        assert (link.sender in MACHINES) == (link.command is not None)
+        assert link.receiver in MACHINES or not link.becomes
         assert link.command is not None or (link.becomes and not link.answers)
 
 

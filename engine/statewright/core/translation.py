@@ -1,0 +1,159 @@
+"""From a command to the event that another machine receives: one pure function for each command that becomes an event.
+
+Each takes the command, the run's facts and the ``Surroundings``, and gives the receiving instance with its event. ``links``
+says which function belongs to which command.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypedDict
+
+from statewright.core.surroundings import Surroundings
+from statewright_states.call.commands import CallOutcome, ReportCall
+from statewright_states.call.events import CallRequested
+from statewright_states.form.row import Event
+from statewright_states.run.commands import (
+    AnswerRepeated,
+    CallModel,
+    CancelCall,
+    CancelTool,
+    PlanCompaction,
+    ReleaseTool,
+    RequestTool,
+    SettleUnknown,
+    SkipTool,
+    StopCall,
+    StopTool,
+)
+from statewright_states.run.events import (
+    CallDecided,
+    CallFailed,
+    CallTimedOut,
+    CompactionPlanned,
+    ReplyReceived,
+    SummaryFailed,
+    SummaryReady,
+    ToolOutcomeUnknown,
+    ToolSettled,
+    VerdictReached,
+)
+from statewright_states.run.facts import CallFault, RunFacts
+from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown, ReportSettled
+from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
+from statewright_states.words.vocabulary import CancelRequested, Purpose, StopRequested
+
+RUN = "run"
+"""The name of the run's instance, and of its machine."""
+
+Addressed = tuple[str, Event]
+"""The name of an instance, and the event that it receives."""
+Translation = Callable[[Any, RunFacts, Surroundings], Addressed]
+
+# -- from the run ----------------------------------------------------------------------------------------------------
+
+
+def call_requested(command: CallModel, facts: RunFacts, around: Surroundings) -> Addressed:
+    """A call may put on the wire every attempt on every model, as far as the budget goes."""
+    request, budget = around.model_request(), facts.settings.max_model_calls
+    together = request["max_attempts"] * (1 + request["fallbacks"])
+    most = together if budget is None else max(1, min(together, budget - facts.model_calls))
+    return command.call, CallRequested(command.call, command.purpose, command.step, max_requests=most, **request)
+
+
+def call_stopped(command: StopCall, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.call, StopRequested()
+
+
+def call_cancelled(command: CancelCall, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.call, CancelRequested()
+
+
+def tool_requested(command: RequestTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, ToolRequested(command.request, command.released, facts.settings.approval)
+
+
+def tool_released(command: ReleaseTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.tool, ToolReleased()
+
+
+def tool_repeated(command: AnswerRepeated, facts: RunFacts, around: Surroundings) -> Addressed:
+    earlier, message = around.repeated(command.request)
+    return command.request.tool, ToolRepeated(earlier, message, command.request)
+
+
+def tool_skipped(command: SkipTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, ToolSkipped(command.reason, around.tool_message(command), command.request)
+
+
+def tool_stopped(command: StopTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, ToolStopped(around.tool_message(command))
+
+
+def tool_cancelled(command: CancelTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, ToolCancelled(around.tool_message(command), command.request)
+
+
+# -- to the run ------------------------------------------------------------------------------------------------------
+
+
+def call_decided(command: ReportDecided, facts: RunFacts, around: Surroundings) -> Addressed:
+    return RUN, CallDecided(command.tool, command.ends_run)
+
+
+def tool_settled(command: ReportSettled | SettleUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
+    return RUN, ToolSettled(command.tool, around.context_tokens())
+
+
+def tool_outcome_unknown(command: ReportOutcomeUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
+    return RUN, ToolOutcomeUnknown(command.tool, around.context_tokens())
+
+
+def compaction_planned(command: PlanCompaction, facts: RunFacts, around: Surroundings) -> Addressed:
+    old, left = around.compaction()
+    return RUN, CompactionPlanned(old, **left)
+
+
+FAULTS = {
+    CallOutcome.OVERFLOW: CallFault.OVERFLOW,
+    CallOutcome.STOPPED: CallFault.STOPPED,
+    CallOutcome.BLOCKED: CallFault.BLOCKED,
+    CallOutcome.BUDGET: CallFault.BUDGET,
+    CallOutcome.FAILED: CallFault.OTHER,
+}
+"""Why a generation or closing call gave no reply, in the run table's words."""
+
+
+def call_reported(report: ReportCall, facts: RunFacts, around: Surroundings) -> Addressed:
+    """What a finished call means for the run: by what it was for, and by how it ended."""
+    return RUN, _reported(report, around)
+
+
+def _reported(report: ReportCall, around: Surroundings) -> Event:
+    replied = report.outcome is CallOutcome.REPLIED
+    match report.purpose:
+        case Purpose.SUMMARY:
+            message, error, left = around.summary(report)
+            if message is None:
+                return SummaryFailed(error, **_used(report), **left)
+            return SummaryReady(message, **_used(report), **left)
+        case Purpose.EVALUATION if replied:
+            return VerdictReached(True, **around.judgement(report), **_used(report))
+        case Purpose.EVALUATION:
+            return VerdictReached(False, False, 0.0, (), "", report.attempts, 0, 0)
+        case Purpose.GENERATION | Purpose.CLOSING if replied:
+            return ReplyReceived(**around.reply(report), **_used(report))
+        case Purpose.GENERATION | Purpose.CLOSING if report.outcome is CallOutcome.TIMED_OUT:
+            return CallTimedOut(report.attempts)
+        case Purpose.GENERATION | Purpose.CLOSING:
+            return CallFailed(FAULTS[report.outcome], report.error, report.attempts)
+
+
+class _Used(TypedDict):
+    attempts: int
+    tokens: int
+    cost_microusd: int
+
+
+def _used(report: ReportCall) -> _Used:
+    return {"attempts": report.attempts, "tokens": report.tokens, "cost_microusd": report.cost_microusd}
