@@ -3,7 +3,7 @@
 Machines know nothing of each other and nothing of the world. A command of one becomes an event of another, or something is
 done outside, and what comes of it is an event for the machine that gave the command. Some events nobody commanded: a person
 stops a run, a process takes a run up again. This is all of it. ``routing`` reads it, in a running engine, in a replay and in
-the proofs of run, calls and tool calls together; tests hold the events equal to what the journals of runs show, in both directions.
+the proofs of run, calls and tool calls together; tests hold the events equal to what the journals of runs show.
 
 To add a command, add its link: a test names the handler that is still missing, or one that has no link.
 """

@@ -44,7 +44,7 @@ def map_svg(links: Sequence[Link]) -> str:
         moved("legend", 0, 78, _legend()),
         moved("nodes", left, TOP, map(_machine, machines)),
         moved("edges", left, TOP, map(_line, found.lines)),
-        moved("participants", left, TOP, map(_participant, outside)),
+        moved("parties", left, TOP, map(_participant, outside)),
     ]
     said = Said("map", "map of machines", TITLE, f"{SUMMARY} {'. '.join(map(sentence, links))}.")
     return page(said, (width, TOP + found.height + MARGIN), body)
@@ -83,7 +83,7 @@ def _participant(node: MapNode) -> str:
     names = (centred("name", text, box.x + box.width / 2, first + at * 16) for at, text in enumerate(node.title))
     round_corners = min(box.height, JOURNAL_HEIGHT) / 2.2
     return (
-        f'<g id="map-{element_id(node.participant.replace(" ", "-"))}" class="node participant" role="graphics-object">'
+        f'<g id="map-{element_id(node.participant.replace(" ", "-"))}" class="node party" role="graphics-object">'
         f"<title>{escape(node.participant.value)}</title>{rectangle('frame', box, round_corners)}{''.join(names)}</g>"
     )
 

@@ -29,7 +29,7 @@ def crosses(line: MapLine, box: Box) -> bool:
 
 
 @pytest.mark.parametrize("format_name", MAP_FORMATS)
-def test_every_party_every_command_and_every_event_stands_in_every_format(format_name: str) -> None:
+def test_every_participant_every_command_and_every_event_stands_in_every_format(format_name: str) -> None:
     text = map_drawing(format_name)
     assert [participant for participant in Participant if participant not in text] == []
     kinds = [kind.__name__ for link in LINKS for kind in (link.command, *link.becomes, *link.answers) if kind]
@@ -49,7 +49,7 @@ def test_nothing_on_the_map_overlaps_and_no_line_crosses_a_label() -> None:
         assert not [box for box in others if crosses(line, box)], line.participants
 
 
-def test_every_line_leads_from_one_party_to_the_other() -> None:
+def test_every_line_leads_from_one_participant_to_the_other() -> None:
     boxes = {node.participant: node.box for node in FOUND.nodes}
     for line in FOUND.lines:
         for (x, y), participant in zip((line.start, line.end), line.participants, strict=True):

@@ -1,9 +1,9 @@
 """The performer: which part carries out which effect, and the effects of the run itself.
 
 Theory of operation. An effect is performed once the entry that commands it is on record, by the one handler that ``handlers``
-names for its command; what comes of it is delivered as an event, and the id of the command is its cause. Effects whose links say
-``at_once`` may be answered before: they change nothing outside, so doing them again after a crash is harmless, and doing them
-within the transaction saves each step a round through the journal. That is so where nobody outside has to be asked: otherwise
+names for its command; what comes of it is delivered as an event, and the id of the command is its cause. Effects whose links
+say ``at_once`` may be answered before: they change nothing outside, so doing them again after a crash is harmless, and doing
+them within the transaction saves each step a round through the journal. Where somebody outside has to be asked,
 ``answer_at_once`` gives None, and the effect is performed like any other. A performer never changes a machine, never waits in
 a handler (what takes time is a task), and never raises into the pump: a handler that breaks ends the run visibly.
 """
