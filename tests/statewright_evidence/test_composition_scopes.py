@@ -9,13 +9,13 @@ from functools import cache
 from random import Random
 
 import pytest
+from statewright_evidence.proofs.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 
 from statewright_evidence.proofs.composition import SCOPES, CompositionModel, Scope, prove_scope, section
 from statewright_evidence.proofs.composition.bounds import worst_case
 from statewright_evidence.proofs.composition.report import NOT_HERE, unmet
 from statewright_evidence.proofs.composition.scope import FINAL, SMALL
 from statewright_evidence.proofs.composition.situation import State
-from statewright_evidence.proofs.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 from statewright_evidence.section import Outcome
 from statewright_states.call import commands as call_commands
 from statewright_states.errors import Fault

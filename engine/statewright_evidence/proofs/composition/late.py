@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statewright_evidence.proofs.composition.outside import RUN
 from statewright_evidence.proofs.composition.scope import Said
-from statewright_evidence.proofs.composition.situation import Happening, Tables
+from statewright_evidence.proofs.composition.situation import ExternalEvent, Tables
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
@@ -34,18 +34,18 @@ from statewright_states.words.vocabulary import CancelRequested, StopRequested
 MAYBE = Kind.MAYBE
 ARGUMENTS, ANOTHER = "arguments", "another version"
 
-STOP = Happening("a stop is asked for", MAYBE, RUN, StopRequested())
+STOP = ExternalEvent("a stop is asked for", MAYBE, RUN, StopRequested())
 UNPROMPTED = (
     STOP,
-    Happening("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
-    Happening("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
-    Happening("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect"), idle=True),
-    Happening("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw"), idle=True),
+    ExternalEvent("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
+    ExternalEvent("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
+    ExternalEvent("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect"), idle=True),
+    ExternalEvent("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw"), idle=True),
 )
 """What may come at any moment of a run."""
 
 LATE_FOR_RUN = tuple(
-    Happening(f"late: {text}", MAYBE, RUN, event, idle=True)
+    ExternalEvent(f"late: {text}", MAYBE, RUN, event, idle=True)
     for text, event in (
         ("a stop", StopRequested()),
         ("a cancellation", CancelRequested()),
@@ -101,8 +101,8 @@ def late_events(tables: Tables) -> dict[int, tuple[Event, ...]]:
     return {id(tables.call): LATE_FOR_CALL, id(tables.tool): LATE_FOR_TOOL}
 
 
-def late_for(instance: str, events: tuple[Event, ...]) -> tuple[Happening, ...]:
+def late_for(instance: str, events: tuple[Event, ...]) -> tuple[ExternalEvent, ...]:
     """These events, each of which may change nothing."""
     return tuple(
-        Happening(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event, idle=True) for event in events
+        ExternalEvent(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event, idle=True) for event in events
     )

@@ -1,6 +1,7 @@
-"""One event and everything that follows from it inside, first in first out: one transaction of the pump, one step here.
+"""A macrostep: one event from outside and all that follows from it inside, one transaction of the pump and one step here.
 
-Where the surroundings may decide in several ways, each is followed. What the machines command is watched on the way.
+The commands are carried out as the router of the engine says, first in, first out. Where the surroundings may decide in several
+ways, each is followed. What the machines command is watched on the way.
 """
 
 from __future__ import annotations
@@ -8,27 +9,30 @@ from __future__ import annotations
 from collections import deque
 from typing import NamedTuple
 
+from statewright.core.links import Route
+from statewright.core.routing import Router
 from statewright_evidence.proofs.composition import watch
 from statewright_evidence.proofs.composition.deciding import Deciding
-from statewright_evidence.proofs.composition.happenings import Happenings
+from statewright_evidence.proofs.composition.external_events import SUMMARY, ExternalEvents
 from statewright_evidence.proofs.composition.limits import width_of
-from statewright_evidence.proofs.composition.outside import CALL, RUN, TOOL, Pending, What
-from statewright_evidence.proofs.composition.situation import Core, Happening, Placed, Seen, Tool, Wrong
-from statewright_evidence.proofs.composition.surroundings import Around, noted
-from statewright_evidence.proofs.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
-from statewright_states.call.commands import SendRequest
+from statewright_evidence.proofs.composition.outside import CALL, RUN, Activity, Pending, begun
+from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, Seen, Tool, Wrong
+from statewright_evidence.proofs.composition.surroundings import EveryAnswer, noted
+from statewright_states.call.commands import ReportCall, SendRequest
 from statewright_states.call.events import AttemptFailed
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import dataclass
+from statewright_states.run.commands import ReplaceOldExchanges
+from statewright_states.run.facts import CallPhase
 from statewright_states.tool.commands import AskPerson, ReportOutcomeUnknown, ReportSettled, StartTool, WithdrawQuestion
-from statewright_states.tool.events import ApprovalGiven, NobodyToAsk
-from statewright_states.words.vocabulary import ToolRequest
+from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolCancelled, ToolRepeated, ToolRequested, ToolSkipped
+from statewright_states.words.vocabulary import Purpose
 
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
 
 
 class Effect(NamedTuple):
-    """What a drain leaves to be done outside: something begun, or something given up."""
+    """What a macrostep leaves to be done outside: something that is begun, or a command that gives something up."""
 
     command: Command
     begun: Pending | None
@@ -36,16 +40,17 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What every drain of a model works with. ``at_once``: what is done within it and needs nobody outside."""
+    """What every macrostep of a model works with. ``at_once``: whether effects whose links allow it are answered within it."""
 
+    router: Router
     deciding: Deciding
-    happenings: Happenings
-    around: Around
-    at_once: tuple[What, ...]
+    external_events: ExternalEvents
+    around: EveryAnswer
+    at_once: bool
 
 
-class Drain:
-    """A drain under way. ``fork`` gives an independent copy."""
+class Macrostep:
+    """A macrostep under way. ``fork`` gives an independent copy."""
 
     def __init__(self, setting: Setting, core: Core) -> None:
         self.setting = setting
@@ -63,16 +68,20 @@ class Drain:
         self.changed = False
         """Whether what was seen of a tool call is no longer what it was."""
         self.requests = self.starts = 0
+        self.lost: list[str] = []
+        """The tool calls whose ends were reported as lost."""
+        self.summarised = False
+        """Whether a call for a summary came back with one."""
 
-    def fork(self) -> Drain:
+    def fork(self) -> Macrostep:
         """The same once more."""
-        twin = object.__new__(Drain)
+        twin = object.__new__(Macrostep)
         for name, value in vars(self).items():
             setattr(twin, name, value.copy() if isinstance(value, dict | list | deque) else value)
         return twin
 
-    def proceed(self) -> list[Drain]:
-        """Carry out what waits, to the end or to where several things may be: then a drain for each."""
+    def proceed(self) -> list[Macrostep]:
+        """Carry out what waits, to the end or to where several things may be: then a macrostep for each."""
         while self.waiting and not self.wrong:
             alternatives = self._carry_out(self.waiting.popleft())
             if len(alternatives) > 1:
@@ -81,34 +90,30 @@ class Drain:
                 self.apply(machine, instance, event)
         return []
 
-    def _told(self, alternative: tuple[str, str, Event], note: str) -> Drain:
+    def _told(self, alternative: tuple[str, str, Event], note: str) -> Macrostep:
         twin = self.fork()
         twin.notes.append(note)
         twin.apply(*alternative)
         return twin
 
     def _carry_out(self, command: Command) -> list[tuple[str, str, Event]]:
-        """The events that this command may become; it has none where it goes outside."""
+        """The events that this command may become; it has none where it changes the messages alone, or goes outside."""
         self._watch(command)
-        around, kind = self.setting.around, type(command)
-        if kind in INSIDE:
-            around.facts, around.taken = self.run.facts, self.tools
-            inside = INSIDE[kind](command, around)
-            return [(inside.machine, inside.instance, event) for event in inside.events]
-        if kind in OUTSIDE:
-            begun = OUTSIDE[kind](command)
-            if begun.what in self.setting.at_once:
-                outcomes = self.setting.happenings.of(begun, self._name_of_tool(begun))
-                return [(RUN if begun.machine == RUN else TOOL, begun.machine, outcome.event) for outcome in outcomes]
-            self.effects.append(Effect(command, begun))
-        elif kind in GIVEN_UP:
-            self.effects.append(Effect(command, None))
-        elif kind not in SAID:
-            self._blame(watch.NOTHING_REFUSED, f"nobody carries out {kind.__name__}")
+        setting = self.setting
+        link, around = setting.router.link(command), setting.around
+        if link.route is Route.MACHINE:
+            around.taken = self.tools
+            return around.every(lambda: setting.router.event(command, self.run.facts, around))
+        if link.route is Route.EFFECT:
+            pending = begun(command)
+            if pending is not None and link.at_once and setting.at_once:
+                outcomes = setting.external_events.of(pending, self._name_of_tool(pending))
+                return [(link.sender.value, pending.machine, outcome.event) for outcome in outcomes]
+            self.effects.append(Effect(command, pending))
         return []
 
     def _name_of_tool(self, pending: Pending) -> str:
-        return self.tools[pending.machine].seen.request.name if pending.what is What.ASSESSMENT else ""
+        return self.tools[pending.machine].seen.request.name if pending.activity is Activity.ASSESSMENT else ""
 
     # -- events ------------------------------------------------------------------------------------------------------
 
@@ -119,7 +124,7 @@ class Drain:
             self._blame(watch.NOTHING_REFUSED, f"{instance} is told something, and nobody has asked for it")
             return
         if isinstance(event, ApprovalGiven):
-            self._seen(instance, watch.heard(self.tools[instance].seen, event, self.run.facts.settings.approval))
+            self._seen(instance, watch.with_statement(self.tools[instance].seen, event, self.run.facts.settings.approval))
         if isinstance(event, AttemptFailed) and not event.sent:
             self.requests -= 1  # a guard kept it from the wire
         if isinstance(event, NobodyToAsk):
@@ -146,10 +151,9 @@ class Drain:
         if machine == CALL:
             return self.calls[instance] if instance in self.calls else self.setting.deciding.new(machine)
         if instance not in self.tools:
-            request: ToolRequest | None = getattr(event, "request", None)
-            if request is None:
+            if not isinstance(event, ToolRequested | ToolRepeated | ToolSkipped | ToolCancelled):
                 return None
-            self.tools[instance] = Tool(instance, self.setting.deciding.new(machine), Seen(request))
+            self.tools[instance] = Tool(instance, self.setting.deciding.new(machine), Seen(event.request))
         return self.tools[instance].placed
 
     # -- what is watched ---------------------------------------------------------------------------------------------
@@ -179,6 +183,11 @@ class Drain:
                 self._seen(command.tool, self.tools[command.tool].seen._replace(asked=""))
             case ReportSettled() | ReportOutcomeUnknown():
                 self._watch_report(command.tool)
+                self.lost += [command.tool] if isinstance(command, ReportOutcomeUnknown) else []
+            case ReportCall(purpose=Purpose.SUMMARY):
+                self.summarised = command.message == SUMMARY
+            case ReplaceOldExchanges() if not self.summarised:
+                self._blame(watch.SUMMARY_IS_ONE, "messages are replaced, and there is no summary")
             case _:
                 pass
 
@@ -211,11 +220,14 @@ class Drain:
             if name not in self.tools or not self.tools[name].placed.ended:
                 self._blame(watch.ORDER_KEPT, f"{tool} {what}, and {name}, which stands before it, has not settled")
 
-    def judge_end(self, happening: Happening) -> None:
-        if happening.ends_run and not self.run.ended:
-            self._blame(watch.ENDS_AT_ONCE, f"{happening.text}, and the run goes on in {self.run.state}")
-        if happening.idle and ((self.counted and self.moved) or self.effects):
-            self._blame(watch.LATE_CHANGES_NOTHING, f"it changes where {happening.instance} stands: {happening.text}")
+    def judge_end(self, external: ExternalEvent) -> None:
+        if external.ends_run and not self.run.ended:
+            self._blame(watch.ENDS_AT_ONCE, f"{external.text}, and the run goes on in {self.run.state}")
+        if external.idle and ((self.counted and self.moved) or self.effects):
+            self._blame(watch.LATE_CHANGES_NOTHING, f"it changes where {external.instance} stands: {external.text}")
+        settled = {call.request.tool for call in self.run.facts.tools if call.phase is not CallPhase.UNKNOWN}
+        if not self.run.ended and (taken := settled & set(self.lost)):
+            self._blame(watch.LOST_STAYS_LOST, f"the end of {min(taken)} is lost, and the run takes it for known")
         over = {name for name, placed in self.calls.items() if placed.ended}
         over |= {tool.name for tool in self.tools.values() if tool.placed.ended}
         for effect in self.effects:
