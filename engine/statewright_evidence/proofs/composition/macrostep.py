@@ -7,13 +7,13 @@ ways, each is followed. What the machines command is watched on the way.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from statewright.core.links import Route
 from statewright.core.routing import Router
 from statewright_evidence.proofs.composition import watch
 from statewright_evidence.proofs.composition.deciding import Deciding
-from statewright_evidence.proofs.composition.external_events import SUMMARY, ExternalEvents
 from statewright_evidence.proofs.composition.limits import width_of
 from statewright_evidence.proofs.composition.outside import CALL, RUN, Activity, Pending, begun
 from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, Seen, Tool, Wrong
@@ -40,13 +40,16 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What every macrostep of a model works with. ``at_once``: whether effects whose links allow it are answered within it."""
+    """What every macrostep of a model works with.
+
+    ``at_once``: what may come at once of an effect whose link allows it; it is given the effect, and the name of the tool that
+    it is about. None: nothing does.
+    """
 
     router: Router
     deciding: Deciding
-    external_events: ExternalEvents
     around: EveryAnswer
-    at_once: bool
+    at_once: Callable[[Pending, str], Sequence[ExternalEvent]] | None
 
 
 class Macrostep:
@@ -106,8 +109,8 @@ class Macrostep:
             return around.every(lambda: setting.router.event(command, self.run.facts, around))
         if link.route is Route.EFFECT:
             pending = begun(command)
-            if pending is not None and link.at_once and setting.at_once:
-                outcomes = setting.external_events.of(pending, self._name_of_tool(pending))
+            if pending is not None and link.at_once and setting.at_once is not None:
+                outcomes = setting.at_once(pending, self._name_of_tool(pending))
                 return [(link.sender.value, pending.machine, outcome.event) for outcome in outcomes]
             self.effects.append(Effect(command, pending))
         return []
@@ -185,7 +188,7 @@ class Macrostep:
                 self._watch_report(command.tool)
                 self.lost += [command.tool] if isinstance(command, ReportOutcomeUnknown) else []
             case ReportCall(purpose=Purpose.SUMMARY):
-                self.summarised = command.message == SUMMARY
+                self.summarised = self.setting.around.holds_summary(command)
             case ReplaceOldExchanges() if not self.summarised:
                 self._blame(watch.SUMMARY_IS_ONE, "messages are replaced, and there is no summary")
             case _:

@@ -36,7 +36,7 @@ class Macrosteps:
 
     def __init__(self, router: Router, deciding: Deciding, external_events: ExternalEvents, normal: Normal) -> None:
         scope = external_events.scope
-        self._setting = Setting(router, deciding, external_events, EveryAnswer(scope), scope.at_once)
+        self._setting = Setting(router, deciding, EveryAnswer(scope), external_events.of if scope.at_once else None)
         self._normal = normal
         self._known: dict[tuple[Core, ExternalEvent], tuple[Consequence, ...]] = {}
 

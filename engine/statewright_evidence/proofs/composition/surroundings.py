@@ -92,7 +92,11 @@ class EveryAnswer:
     def summary(self, report: ReportCall) -> Summary:
         """A summary where the message stands for one."""
         left = self._remainder(self._one_of(self.scope.dropped))
-        return Summary(SUMMARY, "", left) if report.message == SUMMARY else Summary(None, "no summary", left)
+        return Summary(SUMMARY, "", left) if self.holds_summary(report) else Summary(None, "no summary", left)
+
+    def holds_summary(self, report: ReportCall) -> bool:
+        """Whether a call for a summary came back with one."""
+        return report.message == SUMMARY
 
     def compaction(self) -> tuple[int, Remainder]:
         """Each plan of the scope."""
