@@ -19,7 +19,7 @@ from statewright.context.conversation import Conversation
 from statewright.context.judge import EvalResult
 from statewright.core.inputs import RunInputs
 from statewright.core.links import Route
-from statewright.core.message_commands import MessageCommands
+from statewright.core.message_commands import message_handlers
 from statewright.core.projection import Projection
 from statewright.core.routing import ROUTER
 from statewright.core.run_surroundings import RunSurroundings
@@ -116,7 +116,7 @@ class RunExecution:
         """The instances that have not ended."""
         context = ContextManager(inputs.config)
         self._surroundings = RunSurroundings(inputs, self.run, self.conversation, payloads, self.projection, context)
-        self.message_commands = MessageCommands(inputs.config.prompts, self.conversation, payloads, context.keep_recent)
+        self.message_handlers = message_handlers(inputs.config.prompts, self.conversation, payloads, context.keep_recent)
         self._waiting: deque[tuple[str, Command]] = deque()
 
     @property
@@ -216,7 +216,7 @@ class RunExecution:
                 case Route.EFFECT:
                     return NextCommand(identity, command, None)
                 case Route.MESSAGES:
-                    self.message_commands.carry_out(command)
+                    self.message_handlers[type(command)](command)
                 case Route.END:
                     pass  # the last entry says why, once all has settled
         return None

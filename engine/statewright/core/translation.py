@@ -13,34 +13,11 @@ from statewright.core.surroundings import Surroundings
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import CallRequested
 from statewright_states.form.row import Event
-from statewright_states.run.commands import (
-    AnswerRepeated,
-    CallModel,
-    CancelCall,
-    CancelTool,
-    PlanCompaction,
-    ReleaseTool,
-    RequestTool,
-    SettleUnknown,
-    SkipTool,
-    StopCall,
-    StopTool,
-)
-from statewright_states.run.events import (
-    CallDecided,
-    CallFailed,
-    CallTimedOut,
-    CompactionPlanned,
-    ReplyReceived,
-    SummaryFailed,
-    SummaryReady,
-    ToolOutcomeUnknown,
-    ToolSettled,
-    VerdictReached,
-)
+from statewright_states.run import commands as run
+from statewright_states.run import events as of_run
 from statewright_states.run.facts import CallFault, RunFacts
-from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown, ReportSettled
-from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
+from statewright_states.tool import commands as tool
+from statewright_states.tool import events as of_tool
 from statewright_states.words.vocabulary import CancelRequested, Purpose, StopRequested
 
 RUN = "run"
@@ -53,7 +30,7 @@ Translation = Callable[[Any, RunFacts, Surroundings], Addressed]
 # -- from the run ----------------------------------------------------------------------------------------------------
 
 
-def call_requested(command: CallModel, facts: RunFacts, around: Surroundings) -> Addressed:
+def call_requested(command: run.CallModel, facts: RunFacts, around: Surroundings) -> Addressed:
     """A call may put on the wire every attempt on every model, as far as the budget goes."""
     request, budget = around.model_request(), facts.settings.max_model_calls
     together = request["max_attempts"] * (1 + request["fallbacks"])
@@ -61,57 +38,57 @@ def call_requested(command: CallModel, facts: RunFacts, around: Surroundings) ->
     return command.call, CallRequested(command.call, command.purpose, command.step, max_requests=most, **request)
 
 
-def call_stopped(command: StopCall, facts: RunFacts, around: Surroundings) -> Addressed:
+def call_stopped(command: run.StopCall, facts: RunFacts, around: Surroundings) -> Addressed:
     return command.call, StopRequested()
 
 
-def call_cancelled(command: CancelCall, facts: RunFacts, around: Surroundings) -> Addressed:
+def call_cancelled(command: run.CancelCall, facts: RunFacts, around: Surroundings) -> Addressed:
     return command.call, CancelRequested()
 
 
-def tool_requested(command: RequestTool, facts: RunFacts, around: Surroundings) -> Addressed:
-    return command.request.tool, ToolRequested(command.request, command.released, facts.settings.approval)
+def tool_requested(command: run.RequestTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, of_tool.ToolRequested(command.request, command.released, facts.settings.approval)
 
 
-def tool_released(command: ReleaseTool, facts: RunFacts, around: Surroundings) -> Addressed:
-    return command.tool, ToolReleased()
+def tool_released(command: run.ReleaseTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.tool, of_tool.ToolReleased()
 
 
-def tool_repeated(command: AnswerRepeated, facts: RunFacts, around: Surroundings) -> Addressed:
+def tool_repeated(command: run.AnswerRepeated, facts: RunFacts, around: Surroundings) -> Addressed:
     earlier, message = around.repeated(command.request)
-    return command.request.tool, ToolRepeated(earlier, message, command.request)
+    return command.request.tool, of_tool.ToolRepeated(earlier, message, command.request)
 
 
-def tool_skipped(command: SkipTool, facts: RunFacts, around: Surroundings) -> Addressed:
-    return command.request.tool, ToolSkipped(command.reason, around.tool_message(command), command.request)
+def tool_skipped(command: run.SkipTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, of_tool.ToolSkipped(command.reason, around.tool_message(command), command.request)
 
 
-def tool_stopped(command: StopTool, facts: RunFacts, around: Surroundings) -> Addressed:
-    return command.request.tool, ToolStopped(around.tool_message(command))
+def tool_stopped(command: run.StopTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, of_tool.ToolStopped(around.tool_message(command))
 
 
-def tool_cancelled(command: CancelTool, facts: RunFacts, around: Surroundings) -> Addressed:
-    return command.request.tool, ToolCancelled(around.tool_message(command), command.request)
+def tool_cancelled(command: run.CancelTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    return command.request.tool, of_tool.ToolCancelled(around.tool_message(command), command.request)
 
 
 # -- to the run ------------------------------------------------------------------------------------------------------
 
 
-def call_decided(command: ReportDecided, facts: RunFacts, around: Surroundings) -> Addressed:
-    return RUN, CallDecided(command.tool, command.ends_run)
+def call_decided(command: tool.ReportDecided, facts: RunFacts, around: Surroundings) -> Addressed:
+    return RUN, of_run.CallDecided(command.tool, command.ends_run)
 
 
-def tool_settled(command: ReportSettled | SettleUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
-    return RUN, ToolSettled(command.tool, around.context_tokens())
+def tool_settled(command: tool.ReportSettled | run.SettleUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
+    return RUN, of_run.ToolSettled(command.tool, around.context_tokens())
 
 
-def tool_outcome_unknown(command: ReportOutcomeUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
-    return RUN, ToolOutcomeUnknown(command.tool, around.context_tokens())
+def tool_outcome_unknown(command: tool.ReportOutcomeUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
+    return RUN, of_run.ToolOutcomeUnknown(command.tool, around.context_tokens())
 
 
-def compaction_planned(command: PlanCompaction, facts: RunFacts, around: Surroundings) -> Addressed:
+def compaction_planned(command: run.PlanCompaction, facts: RunFacts, around: Surroundings) -> Addressed:
     old, left = around.compaction()
-    return RUN, CompactionPlanned(old, **left)
+    return RUN, of_run.CompactionPlanned(old, **left)
 
 
 FAULTS = {
@@ -135,18 +112,18 @@ def _reported(report: ReportCall, around: Surroundings) -> Event:
         case Purpose.SUMMARY:
             message, error, left = around.summary(report)
             if message is None:
-                return SummaryFailed(error, **_used(report), **left)
-            return SummaryReady(message, **_used(report), **left)
+                return of_run.SummaryFailed(error, **_used(report), **left)
+            return of_run.SummaryReady(message, **_used(report), **left)
         case Purpose.EVALUATION if replied:
-            return VerdictReached(True, **around.judgement(report), **_used(report))
+            return of_run.VerdictReached(True, **around.judgement(report), **_used(report))
         case Purpose.EVALUATION:
-            return VerdictReached(False, False, 0.0, (), "", report.attempts, 0, 0)
+            return of_run.VerdictReached(False, False, 0.0, (), "", report.attempts, 0, 0)
         case Purpose.GENERATION | Purpose.CLOSING if replied:
-            return ReplyReceived(**around.reply(report), **_used(report))
+            return of_run.ReplyReceived(**around.reply(report), **_used(report))
         case Purpose.GENERATION | Purpose.CLOSING if report.outcome is CallOutcome.TIMED_OUT:
-            return CallTimedOut(report.attempts)
+            return of_run.CallTimedOut(report.attempts)
         case Purpose.GENERATION | Purpose.CLOSING:
-            return CallFailed(FAULTS[report.outcome], report.error, report.attempts)
+            return of_run.CallFailed(FAULTS[report.outcome], report.error, report.attempts)
 
 
 class _Used(TypedDict):

@@ -103,7 +103,7 @@ def planned_task() -> Children:
 def test_each_command_is_carried_out_by_exactly_one_handler_that_its_link_names() -> None:
     execution, performer = agent_run()
     handlers: dict[Route, list[Mapping[type[Command], Any]]] = {
-        Route.MESSAGES: [execution.message_commands.handlers],
+        Route.MESSAGES: [execution.message_handlers],
         Route.EFFECT: [performer.handlers, planned_task().handlers],
     }
     for route, tables in handlers.items():
