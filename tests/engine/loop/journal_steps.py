@@ -14,7 +14,7 @@ from statewright.core.links import Route
 from statewright.core.routing import ROUTER
 from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
 from statewright.journal.entry import Delivery, decode_delivery
-from statewright_evidence.proofs.composition.deciding import Deciding
+from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import DUE
 from statewright_evidence.proofs.composition.late import late_events
 from statewright_evidence.proofs.composition.macrostep import Macrostep, Setting
@@ -191,7 +191,7 @@ class RecordedStep(Macrostep):
 def steps_as_proven(shapes: Sequence[Mapping[str, Any]]) -> int:
     """Take a record through the composition, and count its macrosteps. Raises AssertionError where they differ."""
     tables, pool, record = Tables(), Pool(), Record(shapes)
-    setting = Setting(ROUTER, Deciding(tables, pool), RecordedAnswers(record), record.at_once)
+    setting = Setting(ROUTER, Decisions(tables, pool), RecordedAnswers(record), record.at_once)
     normal = Normal(pool, Late(late_events(tables)), tables, forgetful=False)
     core, steps = pool.core(pool.new(tables.run)), 0
     while (begins := record.next) is not None:

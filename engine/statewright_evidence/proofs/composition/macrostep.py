@@ -13,7 +13,7 @@ from typing import NamedTuple
 from statewright.core.links import Route
 from statewright.core.routing import Router
 from statewright_evidence.proofs.composition import watch
-from statewright_evidence.proofs.composition.deciding import Deciding
+from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.limits import width_of
 from statewright_evidence.proofs.composition.outside import CALL, RUN, Activity, Pending, begun
 from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, Seen, Tool, Wrong
@@ -47,7 +47,7 @@ class Setting:
     """
 
     router: Router
-    deciding: Deciding
+    decisions: Decisions
     around: EveryAnswer
     at_once: Callable[[Pending, str], Sequence[ExternalEvent]] | None
 
@@ -132,7 +132,7 @@ class Macrostep:
             self.requests -= 1  # a guard kept it from the wire
         if isinstance(event, NobodyToAsk):
             self._seen(instance, self.tools[instance].seen._replace(asked=""))
-        decided = self.setting.deciding.decide(placed, event)
+        decided = self.setting.decisions.decide(placed, event)
         if isinstance(decided, str):
             self.rows.append((instance, "refused"))
             self._blame(watch.NOTHING_REFUSED, decided if machine == RUN else f"{instance}: {decided}")
@@ -152,11 +152,11 @@ class Macrostep:
         if machine == RUN:
             return self.run
         if machine == CALL:
-            return self.calls[instance] if instance in self.calls else self.setting.deciding.new(machine)
+            return self.calls[instance] if instance in self.calls else self.setting.decisions.new(machine)
         if instance not in self.tools:
             if not isinstance(event, ToolRequested | ToolRepeated | ToolSkipped | ToolCancelled):
                 return None
-            self.tools[instance] = Tool(instance, self.setting.deciding.new(machine), Seen(event.request))
+            self.tools[instance] = Tool(instance, self.setting.decisions.new(machine), Seen(event.request))
         return self.tools[instance].placed
 
     # -- what is watched ---------------------------------------------------------------------------------------------

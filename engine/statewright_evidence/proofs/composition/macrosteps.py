@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 from statewright.core.routing import Router
-from statewright_evidence.proofs.composition.deciding import IGNORED, Deciding
+from statewright_evidence.proofs.composition.decisions import IGNORED, Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.macrostep import Effect, Macrostep, Setting
 from statewright_evidence.proofs.composition.normal import Normal
@@ -34,26 +35,20 @@ class Consequence(NamedTuple):
 class Macrosteps:
     """Finds out what comes of events, each once."""
 
-    def __init__(self, router: Router, deciding: Deciding, external_events: ExternalEvents, normal: Normal) -> None:
+    def __init__(self, router: Router, decisions: Decisions, external_events: ExternalEvents, normal: Normal) -> None:
         scope = external_events.scope
-        self._setting = Setting(router, deciding, EveryAnswer(scope), external_events.of if scope.at_once else None)
+        self._setting = Setting(router, decisions, EveryAnswer(scope), external_events.of if scope.at_once else None)
         self._normal = normal
-        self._known: dict[tuple[Core, ExternalEvent], tuple[Consequence, ...]] = {}
+        self.after = cache(self._after)
 
-    def after(self, core: Core, external: ExternalEvent) -> tuple[Consequence, ...]:
+    def _after(self, core: Core, external: ExternalEvent) -> tuple[Consequence, ...]:
         """What may come of this in this situation."""
-        found = self._known.get((core, external))
-        if found is None:
-            found = self._known[core, external] = tuple(self._follow(core, external))
-        return found
-
-    def _follow(self, core: Core, external: ExternalEvent) -> list[Consequence]:
         first = Macrostep(self._setting, core)
         machine = RUN if external.instance == RUN else external.instance.split("-")[0]
         first.apply(machine, external.instance, external.event)
         first.counted = not first.rows[-1][1].endswith(IGNORED)
         if not first.counted and not first.changed:
-            return [Consequence(_label(external.text, [], first.rows), core, (), {}, False, 0, 0, ())]
+            return (Consequence(_label(external.text, [], first.rows), core, (), {}, False, 0, 0, ()),)
         under_way, ended = [first], list[Consequence]()
         while under_way:
             macrostep = under_way.pop()
@@ -61,7 +56,7 @@ class Macrosteps:
             under_way += reversed(forks)
             if not forks:
                 ended.append(self._ended(macrostep, external))
-        return ended
+        return tuple(ended)
 
     def _ended(self, macrostep: Macrostep, external: ExternalEvent) -> Consequence:
         if not macrostep.wrong:

@@ -14,9 +14,10 @@ nothing else comes between, because that stands first in its queue. Nothing come
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from statewright.core.routing import Router
-from statewright_evidence.proofs.composition.deciding import Deciding
+from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, late_events
 from statewright_evidence.proofs.composition.limits import Limits
@@ -24,7 +25,7 @@ from statewright_evidence.proofs.composition.macrosteps import Consequence, Macr
 from statewright_evidence.proofs.composition.normal import Late, Normal
 from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, given_up
 from statewright_evidence.proofs.composition.scope import Scope
-from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Pool, State, Tables
+from statewright_evidence.proofs.composition.situation import ExternalEvent, Pool, State, Tables
 from statewright_evidence.proofs.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
@@ -50,10 +51,10 @@ class CompositionModel:
         self.limits = Limits(scope)
         self._forgetful = forgetful
         self._normal = Normal(self.pool, self.late, self.tables, forgetful=forgetful)
-        self._deciding = Deciding(self.tables, self.pool)
-        self._macrosteps = Macrosteps(Router(self.tables.links), self._deciding, self.external_events, self._normal)
-        self._unprompted: dict[Core, tuple[ExternalEvent, ...]] = {}
-        self._waking: dict[str, ExternalEvent] = {}
+        self._decisions = Decisions(self.tables, self.pool)
+        self._macrosteps = Macrosteps(Router(self.tables.links), self._decisions, self.external_events, self._normal)
+        self._unprompted = cache(self._unprompted_in)
+        self._told = cache(_told)
         self.requests: dict[str, int] = {}
         """Requests put on the wire by a step, by its label; labels without any are left out."""
         self.starts: dict[str, int] = {}
@@ -66,7 +67,7 @@ class CompositionModel:
     @property
     def met(self) -> frozenset[str]:
         """The ids of the rows and ignores that were met so far."""
-        return frozenset(self._deciding.met | self.late.met)
+        return frozenset(self._decisions.met | self.late.met)
 
     def initial(self) -> tuple[State]:
         """A run that has been asked for."""
@@ -86,7 +87,7 @@ class CompositionModel:
             for pending in dict.fromkeys(state.pending):
                 for external in self.external_events.pending(state.core, pending):
                     yield from self._happens(state, external, pending)
-            for external in self._unprompted_in(state.core):
+            for external in self._unprompted(state.core):
                 yield from self._happens(state, external, None)
         if state.deaths < self.scope.deaths:
             yield Step("the process dies", Kind.MAYBE, self._dead(state))
@@ -105,10 +106,7 @@ class CompositionModel:
     # -- what follows ------------------------------------------------------------------------------------------------
 
     def _unprompted_in(self, core: Core) -> tuple[ExternalEvent, ...]:
-        found = self._unprompted.get(core)
-        if found is None:
-            found = self._unprompted[core] = tuple(self.external_events.unprompted(core, self.late.harmless))
-        return found
+        return tuple(self.external_events.unprompted(core, self.late.harmless))
 
     def _happens(self, state: State, external: ExternalEvent, pending: Pending | None) -> Iterator[Step[State]]:
         for after in self._macrosteps.after(state.core, external):
@@ -154,17 +152,16 @@ class CompositionModel:
 
     def _wakes(self, state: State) -> Iterator[Step[State]]:
         instance, *others = state.waking
-        external = self._told(state.core, instance)
+        unknown = instance == RUN and state.core.run.at(RunState.ACCEPTED)  # its admission is not on record
+        external = self.external_events.of(Pending(Activity.ADMISSION), "")[0] if unknown else self._told(instance)
         for after in self._macrosteps.after(state.core, external):
             waking = tuple(other for other in others if other in after.core.live)
             yield self._step(after, Kind.DUE, State(after.core, state.pending, waking, state.deaths))
 
-    def _told(self, core: Core, instance: str) -> ExternalEvent:
-        text = f"a new process tells {instance}"
-        if instance == RUN and core.run.at(RunState.ACCEPTED):
-            return self.external_events.of(Pending(Activity.ADMISSION), "")[0]
-        event = ToolResumed(EPOCH, "message") if instance.startswith(TOOL) else Resumed(EPOCH)
-        return self._waking.setdefault(instance, ExternalEvent(text, Kind.DUE, instance, event))
+
+def _told(instance: str) -> ExternalEvent:
+    event = ToolResumed(EPOCH, "message") if instance.startswith(TOOL) else Resumed(EPOCH)
+    return ExternalEvent(f"a new process tells {instance}", Kind.DUE, instance, event)
 
 
 def _without(entries: tuple[Pending, ...], gone: Pending) -> tuple[Pending, ...]:
