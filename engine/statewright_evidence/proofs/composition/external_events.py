@@ -22,15 +22,7 @@ from statewright_evidence.proofs.composition.situation import Core, ExternalEven
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
-from statewright_states.run.events import (
-    ContextBuilt,
-    ContextFailed,
-    LaneGranted,
-    OutcomeStated,
-    RunAdmitted,
-    RunDeadline,
-    StartDenied,
-)
+from statewright_states.run import events as of_run
 from statewright_states.run.facts import CallPhase
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
@@ -91,9 +83,9 @@ class ExternalEvents:
         name, number = pending.machine, pending.number
         match pending.activity:
             case Activity.ADMISSION:
-                return (ExternalEvent("the run is admitted", DUE, RUN, RunAdmitted(self.scope.settings, "task")),)
+                return (ExternalEvent("the run is admitted", DUE, RUN, of_run.RunAdmitted(self.scope.settings, "task")),)
             case Activity.LANE:
-                return (ExternalEvent("its turn in the lane comes", DUE, RUN, LaneGranted()),)
+                return (ExternalEvent("its turn in the lane comes", DUE, RUN, of_run.LaneGranted()),)
             case Activity.CONTEXT:
                 return tuple(self._contexts(number))
             case Activity.REQUEST if self.scope.streamed:
@@ -112,16 +104,18 @@ class ExternalEvents:
             case Activity.OUTCOME:
                 return tuple(self._outcomes(pending.subject))
             case Activity.RUN_TIMER:
-                return (ExternalEvent("the run's time is up", MAYBE, RUN, RunDeadline(), ends_run=True),)
+                return (ExternalEvent("the run's time is up", MAYBE, RUN, of_run.RunDeadline(), ends_run=True),)
             case Activity.STEP_TIMER:
                 return (ExternalEvent(f"the time of {name} is up", MAYBE, name, StepDeadline()),)
 
     def _contexts(self, attempt: int) -> Iterator[ExternalEvent]:
         for size in self.scope.sizes:
-            yield ExternalEvent(f"the first messages are ready ({size} tokens)", DUE, RUN, ContextBuilt(attempt, (), size))
+            yield ExternalEvent(
+                f"the first messages are ready ({size} tokens)", DUE, RUN, of_run.ContextBuilt(attempt, (), size)
+            )
         if self.scope.start_fails:
-            yield ExternalEvent("the first messages cannot be built", DUE, RUN, ContextFailed("error"))
-            yield ExternalEvent("a guard does not let the attempt begin", DUE, RUN, StartDenied("no", ()))
+            yield ExternalEvent("the first messages cannot be built", DUE, RUN, of_run.ContextFailed("error"))
+            yield ExternalEvent("a guard does not let the attempt begin", DUE, RUN, of_run.StartDenied("no", ()))
 
     def _answers(self, call: str, send: int, purpose: Purpose) -> Iterator[ExternalEvent]:
         for message in self._messages(purpose):
@@ -165,7 +159,7 @@ class ExternalEvents:
         for go_on in (True, False):
             for actor in dict.fromkeys(said.actor for said in self.scope.said):
                 text = f"{actor!r} says of the lost end of {tool}: {'go on' if go_on else 'end the run'}"
-                yield ExternalEvent(text, PERSON, RUN, OutcomeStated(tool, go_on, actor, ""))
+                yield ExternalEvent(text, PERSON, RUN, of_run.OutcomeStated(tool, go_on, actor, ""))
 
     # -- unasked, late, twice ----------------------------------------------------------------------------------------
 
@@ -173,7 +167,7 @@ class ExternalEvents:
         first = {said.meaning: said for said in reversed(self.scope.said)}.values() or (Said("Ann", "approved"),)
         match what:
             case "outcome":
-                event = OutcomeStated(tool, True, next(iter(first)).actor, "")
+                event = of_run.OutcomeStated(tool, True, next(iter(first)).actor, "")
                 return (ExternalEvent(f"unasked, about the end of {tool}: go on", MAYBE, RUN, event, idle=True),)
             case "nobody":
                 text = f"late: nobody could be asked about {tool}"

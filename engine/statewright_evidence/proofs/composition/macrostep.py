@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 from statewright.core.links import Route
 from statewright.core.routing import Router
@@ -29,13 +28,6 @@ from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolCance
 from statewright_states.words.vocabulary import Purpose
 
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
-
-
-class Effect(NamedTuple):
-    """What a macrostep leaves to be done outside: something that is begun, or a command that gives something up."""
-
-    command: Command
-    begun: Pending | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +54,7 @@ class Macrostep:
         self.tools: dict[str, Tool] = {tool.name: tool for tool in core.tools}
         self.waiting: deque[Command] = deque()
         self.rows: list[tuple[str, str]] = []
-        self.effects: list[Effect] = []
+        self.effects: list[Command] = []
         self.notes: list[str] = []
         self.wrong: list[Wrong] = []
         self.counted = True
@@ -112,7 +104,7 @@ class Macrostep:
             if pending is not None and link.at_once and setting.at_once is not None:
                 outcomes = setting.at_once(pending, self._name_of_tool(pending))
                 return [(link.sender.value, pending.machine, outcome.event) for outcome in outcomes]
-            self.effects.append(Effect(command, pending))
+            self.effects.append(command)
         return []
 
     def _name_of_tool(self, pending: Pending) -> str:
@@ -233,9 +225,9 @@ class Macrostep:
             self._blame(watch.LOST_STAYS_LOST, f"the end of {min(taken)} is lost, and the run takes it for known")
         over = {name for name, placed in self.calls.items() if placed.ended}
         over |= {tool.name for tool in self.tools.values() if tool.placed.ended}
-        for effect in self.effects:
-            if isinstance(effect.command, SendRequest | StartTool | AskPerson):
-                about = effect.begun.machine if effect.begun is not None else ""
-                if about in over:
-                    what = f"{type(effect.command).__name__} is commanded for {about}, which has ended"
-                    self._blame(watch.NOTHING_FOR_THE_ENDED, what)
+        for command in self.effects:
+            about = command.call if isinstance(command, SendRequest) else ""
+            about = command.tool if isinstance(command, StartTool | AskPerson) else about
+            if about in over:
+                what = f"{type(command).__name__} is commanded for {about}, which has ended"
+                self._blame(watch.NOTHING_FOR_THE_ENDED, what)

@@ -8,11 +8,12 @@ from typing import NamedTuple
 from statewright.core.routing import Router
 from statewright_evidence.proofs.composition.decisions import IGNORED, Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
-from statewright_evidence.proofs.composition.macrostep import Effect, Macrostep, Setting
+from statewright_evidence.proofs.composition.macrostep import Macrostep, Setting
 from statewright_evidence.proofs.composition.normal import Normal
 from statewright_evidence.proofs.composition.outside import RUN
 from statewright_evidence.proofs.composition.situation import Call, Core, ExternalEvent, Wrong
 from statewright_evidence.proofs.composition.surroundings import EveryAnswer
+from statewright_states.form.row import Command
 
 
 class Consequence(NamedTuple):
@@ -20,7 +21,7 @@ class Consequence(NamedTuple):
 
     label: str
     core: Core
-    effects: tuple[Effect, ...]
+    effects: tuple[Command, ...]
     current: dict[str, int]
     """The number of the request that each live call waits for, as its machine counted."""
     counted: bool

@@ -23,9 +23,9 @@ from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, late_even
 from statewright_evidence.proofs.composition.limits import Limits
 from statewright_evidence.proofs.composition.macrosteps import Consequence, Macrosteps
 from statewright_evidence.proofs.composition.normal import Late, Normal
-from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, given_up
+from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, begun, given_up
 from statewright_evidence.proofs.composition.scope import Scope
-from statewright_evidence.proofs.composition.situation import ExternalEvent, Pool, State, Tables
+from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Pool, State, Tables
 from statewright_evidence.proofs.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
@@ -131,11 +131,11 @@ class CompositionModel:
         return Step(after.label, kind, to._replace(pending=self._pending(to.pending, after), wrong=wrong))
 
     def _pending(self, left: tuple[Pending, ...], after: Consequence) -> tuple[Pending, ...]:
-        for effect in after.effects:
-            if effect.begun is None:
-                left = tuple(entry for entry in left if not given_up(effect.command, entry))
-            elif effect.begun not in left:
-                left = (*left, effect.begun)
+        for command in after.effects:
+            if (pending := begun(command)) is None:
+                left = tuple(entry for entry in left if not given_up(command, entry))
+            elif pending not in left:
+                left = (*left, pending)
         live = after.core.live
         there = [entry for entry in left if entry.machine in live]
         if self._forgetful:

@@ -14,16 +14,8 @@ from statewright_evidence.proofs.composition.external_events import PASSED, SUMM
 from statewright_evidence.proofs.composition.scope import Scope, ToolKind
 from statewright_states.call.commands import ReportCall
 from statewright_states.form.row import Event
+from statewright_states.run import events as of_run
 from statewright_states.run.commands import CancelTool, SkipTool, StopTool
-from statewright_states.run.events import (
-    CompactionPlanned,
-    ContextBuilt,
-    ReplyReceived,
-    SummaryFailed,
-    SummaryReady,
-    ToolOutcomeUnknown,
-    ToolSettled,
-)
 from statewright_states.tool.events import ToolAssessed
 from statewright_states.words.vocabulary import ToolRequest
 
@@ -123,11 +115,11 @@ class EveryAnswer:
 def noted(event: Event) -> str:
     """What distinguishes this event from the others that might have come in its place."""
     match event:
-        case CompactionPlanned():
+        case of_run.CompactionPlanned():
             return f"{event.old} to summarise, {event.dropped} to drop, {event.context_tokens} tokens then"
-        case SummaryReady() | SummaryFailed():
+        case of_run.SummaryReady() | of_run.SummaryFailed():
             return f"{event.dropped} to drop, {event.context_tokens} tokens then"
-        case ToolSettled() | ToolOutcomeUnknown() | ContextBuilt() | ReplyReceived():
+        case of_run.ToolSettled() | of_run.ToolOutcomeUnknown() | of_run.ContextBuilt() | of_run.ReplyReceived():
             return f"{event.context_tokens} tokens then"
         case ToolAssessed():
             return event.assessment
