@@ -21,20 +21,15 @@ from statewright.tools import truncate_result
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
+from statewright_states.run import events as of_run
 from statewright_states.run.commands import CancelTool, SkipTool, StopTool
-from statewright_states.run.events import (
-    CompactionPlanned,
-    ReplyReceived,
-    SummaryFailed,
-    SummaryReady,
-    ToolOutcomeUnknown,
-    ToolSettled,
-)
 from statewright_states.run.facts import RunFacts
 from statewright_states.words.messages import Message
 from statewright_states.words.vocabulary import ToolRequest
 
-Measured = ReplyReceived | ToolSettled | ToolOutcomeUnknown | CompactionPlanned | SummaryReady | SummaryFailed
+Shortened = of_run.CompactionPlanned | of_run.SummaryReady | of_run.SummaryFailed
+"""The events that say what is left of messages when some are dropped."""
+Measured = Shortened | of_run.ReplyReceived | of_run.ToolSettled | of_run.ToolOutcomeUnknown
 """The events that say what an estimator measured."""
 
 
@@ -147,7 +142,7 @@ class RunSurroundings:
     def _left(self, shorter: Transcript) -> Remainder:
         """What is left of the messages when as many of ``shorter`` are dropped as the window demands."""
         conversation, recorded = self.conversation, self.recorded
-        if isinstance(recorded, CompactionPlanned | SummaryReady | SummaryFailed):
+        if isinstance(recorded, Shortened):
             dropped, tokens = recorded.dropped, recorded.context_tokens
         else:
             dropped, tokens = conversation.room_in(shorter, self._limit(shorter is conversation.transcript))

@@ -41,7 +41,6 @@ class ExternalEvents:
         self.of = cache(self._of)
         self.unasked = cache(self._unasked)
         self.stale = cache(self._stale)
-        self.late = cache(self._late)
 
     def pending(self, core: Core, pending: Pending) -> tuple[ExternalEvent, ...]:
         """Each way in which this may end."""
@@ -60,12 +59,11 @@ class ExternalEvents:
         yield from UNPROMPTED
         for call in core.calls:
             if not harmless(call.placed):
-                yield from (
-                    self.late(call.name, False) if call.placed.ended else self.stale(call.name, call.placed.facts.purpose)
-                )
+                ended, purpose = call.placed.ended, call.placed.facts.purpose
+                yield from late_for(call.name, LATE_FOR_CALL) if ended else self.stale(call.name, purpose)
         for tool in core.tools:
             if not harmless(tool.placed):
-                yield from self.late(tool.name, True) if tool.placed.ended else self._about(tool)
+                yield from late_for(tool.name, LATE_FOR_TOOL) if tool.placed.ended else self._about(tool)
         for open_call in core.run.facts.tools:
             if open_call.phase is not CallPhase.UNKNOWN:
                 yield from self.unasked(open_call.request.tool, "outcome")
@@ -184,9 +182,6 @@ class ExternalEvents:
         """Results of a request before the current one."""
         message = next(iter(self._messages(purpose)), "")
         return late_for(call, (ReplyBegan(0), replied(0, message), failed(0, Fault.TRANSIENT)))
-
-    def _late(self, instance: str, tool: bool) -> tuple[ExternalEvent, ...]:
-        return late_for(instance, LATE_FOR_TOOL if tool else LATE_FOR_CALL)
 
 
 def replies_of(scope: Scope) -> tuple[Reply, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from statewright_evidence.proofs.composition.outside import RUN
 from statewright_evidence.proofs.composition.scope import Said
 from statewright_evidence.proofs.composition.situation import ExternalEvent, Tables
@@ -84,6 +86,7 @@ def late_events(tables: Tables) -> dict[int, tuple[Event, ...]]:
     return {id(tables.call): LATE_FOR_CALL, id(tables.tool): LATE_FOR_TOOL}
 
 
+@cache
 def late_for(instance: str, events: tuple[Event, ...]) -> tuple[ExternalEvent, ...]:
     """These events, each of which may change nothing."""
     return tuple(

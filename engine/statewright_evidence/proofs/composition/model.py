@@ -21,7 +21,7 @@ from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, late_events
 from statewright_evidence.proofs.composition.limits import Limits
-from statewright_evidence.proofs.composition.macrosteps import Consequence, Macrosteps
+from statewright_evidence.proofs.composition.macrostep import Consequence, Macrosteps
 from statewright_evidence.proofs.composition.normal import Late, Normal
 from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, begun, given_up
 from statewright_evidence.proofs.composition.scope import Scope
