@@ -39,35 +39,43 @@ def call_requested(command: run.CallModel, facts: RunFacts, around: Surroundings
 
 
 def call_stopped(command: run.StopCall, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call in flight hears of the stop."""
     return command.call, StopRequested()
 
 
 def call_cancelled(command: run.CancelCall, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call in flight is given up."""
     return command.call, CancelRequested()
 
 
 def tool_requested(command: run.RequestTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call is handed over, with what its approval takes."""
     return command.request.tool, of_tool.ToolRequested(command.request, command.released, facts.settings.approval)
 
 
 def tool_released(command: run.ReleaseTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call's turn has come."""
     return command.tool, of_tool.ToolReleased()
 
 
 def tool_repeated(command: run.AnswerRepeated, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call is answered with an earlier result."""
     earlier, message = around.repeated(command.request)
     return command.request.tool, of_tool.ToolRepeated(earlier, message, command.request)
 
 
 def tool_skipped(command: run.SkipTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call will not run, and the model is told why."""
     return command.request.tool, of_tool.ToolSkipped(command.reason, around.tool_message(command), command.request)
 
 
 def tool_stopped(command: run.StopTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call is told of the stop, and what the model is told should it not have begun."""
     return command.request.tool, of_tool.ToolStopped(around.tool_message(command))
 
 
 def tool_cancelled(command: run.CancelTool, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The run is over for this call."""
     return command.request.tool, of_tool.ToolCancelled(around.tool_message(command), command.request)
 
 
@@ -75,18 +83,22 @@ def tool_cancelled(command: run.CancelTool, facts: RunFacts, around: Surrounding
 
 
 def call_decided(command: tool.ReportDecided, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call is ready for its turn, or a person ends the run."""
     return RUN, of_run.CallDecided(command.tool, command.ends_run)
 
 
 def tool_settled(command: tool.ReportSettled | run.SettleUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
+    """The call has its one result, which the messages then hold."""
     return RUN, of_run.ToolSettled(command.tool, around.context_tokens())
 
 
 def tool_outcome_unknown(command: tool.ReportOutcomeUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
+    """Nobody knows how the call ended."""
     return RUN, of_run.ToolOutcomeUnknown(command.tool, around.context_tokens())
 
 
 def compaction_planned(command: run.PlanCompaction, facts: RunFacts, around: Surroundings) -> Addressed:
+    """What a summary, or dropping, could do."""
     old, left = around.compaction()
     return RUN, of_run.CompactionPlanned(old, **left)
 
