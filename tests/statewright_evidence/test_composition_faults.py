@@ -116,17 +116,17 @@ def linked(command: type[Command], event: Translation) -> Tables:
     return Tables(links=tuple(replaced(link, event=event) if link.command is command else link for link in LINKS))
 
 
-def decided(command: ReportSettled, facts: RunFacts, around: Surroundings) -> Addressed:
+def decided(command: ReportSettled, facts: RunFacts, surroundings: Surroundings) -> Addressed:
     return "run", CallDecided(command.tool, ends_run=False)
 
 
-def to_the_first(command: SkipTool, facts: RunFacts, around: Surroundings) -> Addressed:
-    instance, event = translation.tool_skipped(command, facts, around)
+def to_the_first(command: SkipTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    instance, event = translation.tool_skipped(command, facts, surroundings)
     return f"{instance.partition('.')[0]}.1", event
 
 
-def always_ready(report: ReportCall, facts: RunFacts, around: Surroundings) -> Addressed:
-    instance, event = translation.call_reported(report, facts, around)
+def always_ready(report: ReportCall, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    instance, event = translation.call_reported(report, facts, surroundings)
     if isinstance(event, SummaryFailed):
         event = SummaryReady(
             "message", 1, event.context_tokens, event.attempts, event.tokens, event.cost_microusd, event.dropped
@@ -134,15 +134,15 @@ def always_ready(report: ReportCall, facts: RunFacts, around: Surroundings) -> A
     return instance, event
 
 
-def settled(command: ReportOutcomeUnknown, facts: RunFacts, around: Surroundings) -> Addressed:
-    return "run", ToolSettled(command.tool, around.context_tokens())
+def settled(command: ReportOutcomeUnknown, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    return "run", ToolSettled(command.tool, surroundings.context_tokens())
 
 
-def cancelled(command: StopTool, facts: RunFacts, around: Surroundings) -> Addressed:
+def cancelled(command: StopTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
     return command.request.tool, ToolCancelled("message", command.request)
 
 
-def without_the_rule(command: RequestTool, facts: RunFacts, around: Surroundings) -> Addressed:
+def without_the_rule(command: RequestTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
     return command.request.tool, ToolRequested(command.request, command.released)
 
 

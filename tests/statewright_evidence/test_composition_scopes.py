@@ -45,8 +45,8 @@ def seen_through(link: Link) -> Link:
     if command is None or event is None:
         return link
 
-    def noted(given: Command, facts: RunFacts, around: Surroundings) -> Addressed:
-        addressed = event(given, facts, around)
+    def noted(given: Command, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+        addressed = event(given, facts, surroundings)
         made[command].add(type(addressed[1]))
         return addressed
 

@@ -210,8 +210,8 @@ class RunExecution:
             identity, command = self._waiting.popleft()
             match ROUTER.route(command):
                 case Route.MACHINE:
-                    around = self._surroundings if recorded is None else replace(self._surroundings, recorded=recorded)
-                    told = ROUTER.event(command, self.run.facts, around)
+                    surroundings = self._surroundings if recorded is None else replace(self._surroundings, recorded=recorded)
+                    told = ROUTER.event(command, self.run.facts, surroundings)
                     return NextCommand(identity, command, Delivery(*told, cause=identity))
                 case Route.EFFECT:
                     return NextCommand(identity, command, None)

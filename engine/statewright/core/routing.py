@@ -41,12 +41,12 @@ class Router:
         """How a command is carried out."""
         return self.link(command).route
 
-    def event(self, command: Command, facts: RunFacts, around: Surroundings) -> tuple[str, str, Event]:
+    def event(self, command: Command, facts: RunFacts, surroundings: Surroundings) -> tuple[str, str, Event]:
         """The machine, the instance and the event that a command of the route ``machine`` becomes."""
         link = self.link(command)
         if link.event is None:
             raise InternalError(f"{type(command).__name__} is no event at once", where="core.links")
-        return link.machine, *link.event(command, facts, around)
+        return link.machine, *link.event(command, facts, surroundings)
 
 
 ROUTER = Router()

@@ -44,7 +44,7 @@ class Setting:
 
     router: Router
     decisions: Decisions
-    around: EveryAnswer
+    surroundings: EveryAnswer
     at_once: Callable[[Pending, str], Sequence[ExternalEvent]] | None
 
 
@@ -99,10 +99,10 @@ class Macrostep:
         """The events that this command may become; it has none where it changes the messages alone, or goes outside."""
         self._watch(command)
         setting = self.setting
-        link, around = setting.router.link(command), setting.around
+        link, surroundings = setting.router.link(command), setting.surroundings
         if link.route is Route.MACHINE:
-            around.taken = self.tools
-            return around.every(lambda: setting.router.event(command, self.run.facts, around))
+            surroundings.taken = self.tools
+            return surroundings.every(lambda: setting.router.event(command, self.run.facts, surroundings))
         if link.route is Route.EFFECT:
             pending = begun(command)
             if pending is not None and link.at_once and setting.at_once is not None:
@@ -184,7 +184,7 @@ class Macrostep:
                 self._watch_report(command.tool)
                 self.lost += [command.tool] if isinstance(command, ReportOutcomeUnknown) else []
             case ReportCall(purpose=Purpose.SUMMARY):
-                self.summarised = self.setting.around.holds_summary(command)
+                self.summarised = self.setting.surroundings.holds_summary(command)
             case ReplaceOldExchanges() if not self.summarised:
                 self._blame(watch.SUMMARY_IS_ONE, "messages are replaced, and there is no summary")
             case _:
