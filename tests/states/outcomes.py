@@ -1,28 +1,28 @@
-"""What comes of things outside, by chance: replies and failures, assessments, decisions, what a judge says."""
+"""What comes of things outside, by chance: replies and failures, assessments, decisions, what a judge says.
+
+``Outcomes`` is also the router's port: what a reply says and how large things are, by chance.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from random import Random
-from typing import Any
+from typing import TypedDict
 
-from statewright_evidence.proofs.composition.outside import Pending, What
+from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
+from statewright_evidence.proofs.composition.outside import Activity, Pending
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
+from statewright_states.run.commands import CancelTool, SkipTool, StopTool
 from statewright_states.run.events import (
-    CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     LaneGranted,
     OutcomeStated,
-    ReplyReceived,
     RunDeadline,
     StartDenied,
-    SummaryFailed,
-    SummaryReady,
-    VerdictReached,
 )
 from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
@@ -30,10 +30,17 @@ from statewright_states.tool.facts import Assessment
 from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import Purpose, ToolRequest
 
-TIMERS = (What.RUN_TIMER, What.STEP_TIMER)
-ASKED = (What.PERSON, What.OUTCOME)
+TIMERS = (Activity.RUN_TIMER, Activity.STEP_TIMER)
+ASKED = (Activity.PERSON, Activity.OUTCOME)
 ACTORS = ("ann", "Ann ", "bob", "carl", "dora", "eve")
 FAULTS = (Fault.TRANSIENT, Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED)
+
+
+class Tries(TypedDict):
+    """How often one model, and how many more, may be tried."""
+
+    max_attempts: int
+    fallbacks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,63 +48,94 @@ class Outcomes:
     """Decides by ``chance`` what comes of things. ``asked_for`` collects every tool call of every reply."""
 
     chance: Random
+    tries: Tries
     asked_for: dict[str, ToolRequest] = field(default_factory=dict[str, ToolRequest])
 
     def of(self, pending: Pending) -> Event:
         """The event that something outside ends with."""
-        match pending.what:
-            case What.ADMISSION:
+        match pending.activity:
+            case Activity.ADMISSION:
                 raise AssertionError("a world begins with a run that is admitted")
-            case What.LANE:
+            case Activity.LANE:
                 return LaneGranted()
-            case What.CONTEXT:
+            case Activity.CONTEXT:
                 built = ContextBuilt(pending.number, ("system", "user"), self.chance.choice((1, 1, 1, 3)))
                 return self.chance.choice((ContextFailed("no prompt"), StartDenied("no", ()))) if self._in(20) else built
-            case What.REQUEST:
+            case Activity.REQUEST:
                 return ReplyBegan(pending.number) if self._in(3) else self._attempt(pending.number, shown=False)
-            case What.REPLY:
+            case Activity.REPLY:
                 return self._attempt(pending.number, shown=True)
-            case What.BACKOFF:
+            case Activity.BACKOFF:
                 return BackoffElapsed(pending.number)
-            case What.ASSESSMENT:
+            case Activity.ASSESSMENT:
                 return self._assessment(pending.machine)
-            case What.TOOL:
+            case Activity.TOOL:
                 late = ToolDeadline("too late")
                 return self.chance.choice((ToolReturned("result", "result"), ToolFailed("error", "error"), late))
-            case What.PERSON:
+            case Activity.PERSON:
                 return NobodyToAsk("nobody is there") if self._in(12) else self._decision(pending.arguments)
-            case What.OUTCOME:
+            case Activity.OUTCOME:
                 return OutcomeStated(pending.subject, go_on=not self._in(3), actor=self.chance.choice(ACTORS), comment="looked")
-            case What.RUN_TIMER:
+            case Activity.RUN_TIMER:
                 return RunDeadline()
-            case What.STEP_TIMER:
+            case Activity.STEP_TIMER:
                 return StepDeadline()
 
-    def reply(self, report: ReportCall) -> ReplyReceived:
-        """What a reply says."""
-        return self._reply(report)
+    # -- what the router asks ----------------------------------------------------------------------------------------
 
-    def verdict(self, report: ReportCall) -> VerdictReached:
-        """What the judge says."""
-        return VerdictReached(reached=True, completed=self._in(3), confidence=1.0, issues=(), suggestion="", **_used(report))
+    def model_request(self) -> ModelRequest:
+        """As often as the world tries."""
+        return {**self.tries, "transcript": "", "messages": 0, "added": ()}
 
-    def summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
-        """What came of a call for a summary."""
-        if report.outcome is CallOutcome.REPLIED:
-            return SummaryReady("summary", 1, self.size(), **_used(report), dropped=self.dropped())
-        return SummaryFailed("no summary", 2, self.size(), **_used(report), dropped=self.dropped())
-
-    def size(self) -> int:
+    def context_tokens(self) -> int:
         """An estimate of the transcript in tokens: sometimes over the window."""
         return self.chance.choice((1, 2, 2, 3))
 
-    def dropped(self) -> int:
-        """How many messages have to be dropped: mostly none."""
-        return self.chance.choice((0, 0, 2))
+    def reply(self, report: ReportCall) -> ReplySigns:
+        """What a reply says."""
+        count = 0 if report.purpose is Purpose.CLOSING else self.chance.choice((0, 1, 1, 2, 3))
+        calls = tuple(self._tool_call(f"{report.call}/tool-{number + 1}") for number in range(count))
+        self.asked_for.update({call.tool: call for call in calls})
+        finishes = (Finish.TOOL_CALLS, Finish.LENGTH, Finish.BLOCKED) if calls else tuple(Finish)
+        weights = (10, 2, 1) if calls else (6, 1, 3, 1, 1)
+        return {
+            "finish": self.chance.choices(finishes, weights)[0],
+            "has_text": not self._in(3),
+            "message": "message",
+            "calls": calls,
+            "calls_digest": self.chance.choice("ab"),
+            "context_tokens": self.context_tokens(),
+            "cut_off": CutOff.NO if self._in(2) else self.chance.choice((*[CutOff.NO] * 6, *CutOff)),
+            "silent": self._in(10),
+        }
 
-    def plan(self) -> CompactionPlanned:
+    def judgement(self, report: ReportCall) -> Judgement:
+        """What the judge says."""
+        return {"completed": self._in(3), "confidence": 1.0, "issues": (), "suggestion": ""}
+
+    def summary(self, report: ReportCall) -> Summary:
+        """What came of a call for a summary."""
+        message = "summary" if report.outcome is CallOutcome.REPLIED else None
+        return Summary(message, "" if message else "no summary", self._remainder())
+
+    def compaction(self) -> tuple[int, Remainder]:
         """What could be done about messages that are too many or too long."""
-        return CompactionPlanned(self.chance.choice((0, 3, 3)), self.dropped(), 1, self.size(), "before", "after")
+        return self.chance.choice((0, 3, 3)), self._remainder()
+
+    def repeated(self, request: ToolRequest) -> tuple[str, str]:
+        """Some earlier call."""
+        return "earlier", "message"
+
+    def tool_message(self, command: SkipTool | StopTool | CancelTool) -> str:
+        """Some message."""
+        return "message"
+
+    def _remainder(self) -> Remainder:
+        """How many messages have to be dropped: mostly none."""
+        dropped, tokens = self.chance.choice((0, 0, 2)), self.context_tokens()
+        return {"dropped": dropped, "exchanges": 1, "context_tokens": tokens, "before": "before", "after": "after"}
+
+    # -- by chance ---------------------------------------------------------------------------------------------------
 
     def _in(self, cases: int) -> bool:
         return self.chance.randrange(cases) == 0
@@ -136,28 +174,6 @@ class Outcomes:
             message="rejected" if meaning == "rejected" else None,
         )
 
-    def _reply(self, report: ReportCall) -> ReplyReceived:
-        count = 0 if report.purpose is Purpose.CLOSING else self.chance.choice((0, 1, 1, 2, 3))
-        calls = tuple(self._tool_call(f"{report.call}/tool-{number + 1}") for number in range(count))
-        self.asked_for.update({call.tool: call for call in calls})
-        finishes = (Finish.TOOL_CALLS, Finish.LENGTH, Finish.BLOCKED) if calls else tuple(Finish)
-        weights = (10, 2, 1) if calls else (6, 1, 3, 1, 1)
-        return ReplyReceived(
-            finish=self.chance.choices(finishes, weights)[0],
-            has_text=not self._in(3),
-            message="message",
-            calls=calls,
-            calls_digest=self.chance.choice("ab"),
-            context_tokens=self.size(),
-            cut_off=CutOff.NO if self._in(2) else self.chance.choice((*[CutOff.NO] * 6, *CutOff)),
-            silent=self._in(10),
-            **_used(report),
-        )
-
     def _tool_call(self, tool: str) -> ToolRequest:
         effect = self.chance.choice(tuple(ToolEffect))
         return ToolRequest(tool, "id", "tool", "arguments", effect, person=self._in(3), parallel=not self._in(3))
-
-
-def _used(report: ReportCall) -> dict[str, Any]:
-    return {"attempts": report.attempts, "tokens": report.tokens, "cost_microusd": report.cost_microusd}

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from outcomes import ASKED, TIMERS
-from statewright_evidence.proofs.composition.outside import What
+from statewright_evidence.proofs.composition.outside import Activity
 from statewright_states.run.events import OutcomeStated
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings, RunState
 from statewright_states.tool.events import ApprovalGiven
@@ -143,7 +143,7 @@ def test_after_any_number_of_deaths_the_run_still_ends() -> None:
 
 def test_a_death_sends_a_request_again_without_counting_it_twice() -> None:
     def live(world: World) -> None:
-        while not world.run.ended and not any(entry.what is What.REQUEST for entry in world.pending):
+        while not world.run.ended and not any(entry.activity is Activity.REQUEST for entry in world.pending):
             world.happens(world.pending[0])
         before = world.facts
         world.dies()
@@ -164,7 +164,7 @@ def first_world(wanted: Callable[[World], bool], limits: RunSettings | None = No
         for _ in range(40):
             if wanted(world):
                 return world
-            ordinary = [entry for entry in world.pending if entry.what not in TIMERS]
+            ordinary = [entry for entry in world.pending if entry.activity not in TIMERS]
             if world.run.ended or not ordinary:
                 break
             world.happens(ordinary[0])
@@ -208,7 +208,7 @@ def lost(world: World) -> bool:
 def test_a_person_who_ends_the_run_over_a_lost_outcome_leaves_nothing_open() -> None:
     world = first_world(lost, RunSettings(max_parallel_tools=1))
     world.dies()
-    (question,) = [entry for entry in world.pending if entry.what is What.OUTCOME]
+    (question,) = [entry for entry in world.pending if entry.activity is Activity.OUTCOME]
     world.tell(world.run, OutcomeStated(question.subject, False, "somebody", "it was posted"))
     assert world.facts.stop_reason is StopReason.TOOL_OUTCOME_UNKNOWN
     assert not unsettled(world)

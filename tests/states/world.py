@@ -1,6 +1,6 @@
 """A run with its model calls and tool calls, and around them a world in which anything may happen at any moment.
 
-The three machines meet here by the wiring that the exhaustive model has: a command of one becomes an event of another.
+The three machines meet here by the router of the engine: a command of one becomes an event of another.
 What the engine would do outside (send a request, run a tool, ask a person) becomes a ``Pending`` entry, and the test
 decides what comes of it, when, and whether the process dies before. Whatever one event leads to inside is carried out
 before the next thing happens, as one batch of the journal would be. Chance comes to longer lives and larger numbers than
@@ -15,16 +15,17 @@ from random import Random
 from typing import Any
 
 from outcomes import ASKED, TIMERS, Outcomes
+from statewright.core.links import Route
+from statewright.core.routing import ROUTER
 from statewright_evidence.proofs.composition.outside import CALL as CALL_NAME
-from statewright_evidence.proofs.composition.outside import RUN, Pending, What
-from statewright_evidence.proofs.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
-from statewright_states.call.commands import ReportCall, SendRequest
+from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending, begun
+from statewright_states.call.commands import SendRequest
 from statewright_states.call.events import ReplyBegan
 from statewright_states.call.table import CALL
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.run.commands import CallModel
-from statewright_states.run.events import CompactionPlanned, EngineFailed, RunAdmitted, SummaryFailed, SummaryReady
+from statewright_states.run.events import EngineFailed, RunAdmitted
 from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
 from statewright_states.run.table import RUN as RUN_TABLE
 from statewright_states.tool.events import ToolResumed
@@ -61,12 +62,10 @@ class World:
 
     def __init__(self, chance: Random, settings: RunSettings, *, max_attempts: int = 2, fallbacks: int = 1) -> None:
         self.chance = chance
-        self.max_attempts = max_attempts
-        self.fallbacks = fallbacks
         self.run = Machine(RUN, RUN_TABLE)
         self.calls: dict[str, Machine] = {}
         self.tools: dict[str, Machine] = {}
-        self.outcomes = Outcomes(chance)
+        self.outcomes = Outcomes(chance, {"max_attempts": max_attempts, "fallbacks": fallbacks})
         self.requests = 0
         """Requests put on the wire, retries counted, lost ones not."""
         self.pending: list[Pending] = []
@@ -112,18 +111,18 @@ class World:
             self._carry_out(command)
 
     def _carry_out(self, command: Command) -> None:
-        kind = type(command)
         if isinstance(command, CallModel):
             assert command.call not in self.calls, f"{command.call} was asked twice"
         if isinstance(command, SendRequest):
             self.requests += command.new_attempt
-        if kind in INSIDE:
-            inside = INSIDE[kind](command, self)
-            self._inside.append((self._machine(inside.machine, inside.instance), self.chance.choice(inside.events)))
-        elif kind in OUTSIDE:
-            self.pending.append(OUTSIDE[kind](command))
-        else:  # what is given up may still come, late: a thread cannot be killed, and a person may have answered already
-            assert kind in GIVEN_UP or kind in SAID, f"nobody carries out {command}"
+        match ROUTER.route(command):
+            case Route.MACHINE:
+                machine, instance, event = ROUTER.event(command, self.facts, self.outcomes)
+                self._inside.append((self._machine(machine, instance), event))
+            case Route.EFFECT if (pending := begun(command)) is not None:
+                self.pending.append(pending)
+            case _:  # what is given up may still come, late: a thread cannot be killed, and a person may have answered already
+                pass
 
     def _machine(self, table: str, name: str) -> Machine:
         if table == RUN:
@@ -131,23 +130,6 @@ class World:
         if table == CALL_NAME:
             return self.calls.setdefault(name, Machine(name, CALL))
         return self.tools.setdefault(name, Machine(name, TOOL))
-
-    # -- what the wiring asks for: one of all that may be, by chance ---------------------------------------------------
-
-    def sizes(self) -> tuple[int, ...]:
-        return (self.outcomes.size(),)
-
-    def replies(self, report: ReportCall) -> tuple[Event, ...]:
-        return (self.outcomes.reply(report),)
-
-    def verdicts(self, report: ReportCall) -> tuple[Event, ...]:
-        return (self.outcomes.verdict(report),)
-
-    def summaries(self, report: ReportCall) -> tuple[SummaryReady | SummaryFailed, ...]:
-        return (self.outcomes.summary(report),)
-
-    def plans(self) -> tuple[CompactionPlanned, ...]:
-        return (self.outcomes.plan(),)
 
     # -- what happens outside ----------------------------------------------------------------------------------------
 
@@ -158,15 +140,15 @@ class World:
         machine = {RUN: self.run, **self.calls, **self.tools}[pending.machine]
         event = self.outcomes.of(pending)
         if isinstance(event, ReplyBegan):
-            self.pending.append(pending._replace(what=What.REPLY))
+            self.pending.append(pending._replace(activity=Activity.REPLY))
         self.trace.append(f"- {event}")
         self.tell(machine, event)
-        if pending.what in ASKED and pending not in self.pending and self._still_open(pending):
+        if pending.activity in ASKED and pending not in self.pending and self._still_open(pending):
             self.pending.append(pending)
 
     def _still_open(self, question: Pending) -> bool:
         """Whether a statement left its question open: it was not counted, or is about another version of the call."""
-        if question.what is What.OUTCOME:
+        if question.activity is Activity.OUTCOME:
             lost = [call.request.tool for call in self.facts.tools if call.phase is CallPhase.UNKNOWN]
             return not self.run.ended and question.subject in lost
         tool = self.tools[question.machine]
@@ -219,13 +201,15 @@ class World:
             elif dice < 0.15:
                 self.dies(stopped_on_the_way=self.chance.random() < 0.2)
             elif self.pending:
-                chosen = self.chance.choice([entry for entry in self.pending for _ in range(1 if entry.what in TIMERS else 8)])
-                self.happens(chosen, again=chosen.what in ASKED and self.chance.random() < 0.3)
+                chosen = self.chance.choice(
+                    [entry for entry in self.pending for _ in range(1 if entry.activity in TIMERS else 8)]
+                )
+                self.happens(chosen, again=chosen.activity in ASKED and self.chance.random() < 0.3)
 
-    def calms_down(self, silent: tuple[What, ...] = TIMERS) -> None:
+    def calms_down(self, silent: tuple[Activity, ...] = TIMERS) -> None:
         """Everything that is going on outside comes to its end, and nothing else happens; then what was ``silent``, late."""
         for _ in range(2_000):
-            ordinary = [entry for entry in self.pending if entry.what not in silent]
+            ordinary = [entry for entry in self.pending if entry.activity not in silent]
             if not ordinary:
                 break
             self.happens(self.chance.choice(ordinary))

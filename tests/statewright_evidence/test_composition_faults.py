@@ -1,4 +1,4 @@
-"""Each claim about run, calls and tool calls together can fail: a fault is planted in a copy of a table, and found."""
+"""Each claim about run, calls and tool calls together can fail: a fault is planted in a table or in a link, and found."""
 
 from __future__ import annotations
 
@@ -9,20 +9,28 @@ from typing import Any
 
 import pytest
 
+from statewright.core import translation
+from statewright.core.links import LINKS
+from statewright.core.surroundings import Surroundings
+from statewright.core.translation import Addressed, Translation
 from statewright_evidence.proofs.composition import CLAIMS, SCOPES, Scope, Tables, prove_scope, section, shown
 from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Said
-from statewright_evidence.proofs.composition.scopes import ANN, POST, READ, UNDECLARED, calls
+from statewright_evidence.proofs.composition.scopes import ANN, CUT, POST, READ, UNDECLARED, calls
 from statewright_evidence.proofs.properties import Finding
 from statewright_evidence.section import Outcome
+from statewright_states.call.commands import ReportCall
 from statewright_states.call.table import CALL
 from statewright_states.errors import Fault
-from statewright_states.form.row import SAME, Effect, Row
+from statewright_states.form.row import SAME, Command, Effect, Row
 from statewright_states.form.table import Table
-from statewright_states.run.commands import RequestTool
+from statewright_states.frozen import replace as replaced
+from statewright_states.run.commands import RequestTool, SkipTool, StopTool
 from statewright_states.run.effects import launch_tools
+from statewright_states.run.events import CallDecided, SummaryFailed, SummaryReady, ToolSettled
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolReturned
+from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolCancelled, ToolRequested, ToolReturned
 from statewright_states.tool.facts import ToolFacts, ToolState
 from statewright_states.tool.table import TOOL, assess, report_settled, start
 from statewright_states.words.approval import ApprovalRule
@@ -100,6 +108,44 @@ def forgetting_the_result(facts: ToolFacts, event: Any, commands: Any) -> ToolFa
     return replace(after, message=None) if isinstance(event, ToolReturned) else after
 
 
+# -- surgery on links ------------------------------------------------------------------------------------------------
+
+
+def linked(command: type[Command], event: Translation) -> Tables:
+    """The tables with one other link: this command becomes another event, or goes elsewhere."""
+    return Tables(links=tuple(replaced(link, event=event) if link.command is command else link for link in LINKS))
+
+
+def decided(command: ReportSettled, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    return "run", CallDecided(command.tool, ends_run=False)
+
+
+def to_the_first(command: SkipTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    instance, event = translation.tool_skipped(command, facts, surroundings)
+    return f"{instance.partition('.')[0]}.1", event
+
+
+def always_ready(report: ReportCall, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    instance, event = translation.call_reported(report, facts, surroundings)
+    if isinstance(event, SummaryFailed):
+        event = SummaryReady(
+            "message", 1, event.context_tokens, event.attempts, event.tokens, event.cost_microusd, event.dropped
+        )
+    return instance, event
+
+
+def settled(command: ReportOutcomeUnknown, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    return "run", ToolSettled(command.tool, surroundings.context_tokens())
+
+
+def cancelled(command: StopTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    return command.request.tool, ToolCancelled("message", command.request)
+
+
+def without_the_rule(command: RequestTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    return command.request.tool, ToolRequested(command.request, command.released)
+
+
 # -- what is planted -------------------------------------------------------------------------------------------------
 
 ONE = Scope("one", "One call that reads.", replies=(FINAL, calls(READ)))
@@ -116,6 +162,7 @@ LOST = Scope("lost", "A call that may not run twice, and a death.", replies=(cal
 TRIED = Scope("tried", "Two attempts.", replace(SMALL, max_steps=1), max_attempts=2, faults=(Fault.TRANSIENT,))
 SPENT = Scope("spent", "A budget of one token.", replace(SMALL, max_total_tokens=1), replies=(FINAL, calls(READ)))
 COUNTED = Scope("counted", "A budget of one tool call.", replace(SMALL, max_tool_calls=1), replies=(FINAL, calls(READ)))
+CUT_OFF = Scope("cut-off", "Two calls that were cut off.", replies=(FINAL, CUT))
 ASSESSED = Scope("assessed", "Policy is asked outside.", replies=(calls(READ),), at_once=False)
 POLICY = next(scope for scope in SCOPES if scope.name == "policy")
 
@@ -245,6 +292,36 @@ PLANTED = (
     ),
     Planted("a request beyond the worst case", "requests-bounded", TRIED, Tables(call=UNBOUND), "CALL-04"),
     Planted("a tool call beyond the budget", "tool-calls-bounded", COUNTED, Tables(run=UNCOUNTED), "RUN-12"),
+    Planted(
+        "a settled call that the run is told was decided",
+        "nothing-refused",
+        ONE,
+        linked(ReportSettled, decided),
+        "CallDecided is not declared in acting",
+    ),
+    Planted("a skip that goes to another call", "nothing-refused", CUT_OFF, linked(SkipTool, to_the_first), "TOOL-23 refused"),
+    Planted(
+        "a failed summary that is reported as ready",
+        "summary-is-one",
+        next(scope for scope in SCOPES if scope.name == "compaction"),
+        linked(ReportCall, always_ready),
+        "is answered: no summary",
+    ),
+    Planted(
+        "a lost end that is reported as settled",
+        "lost-stays-lost",
+        LOST,
+        linked(ReportOutcomeUnknown, settled),
+        "a new process tells tool-1.1",
+    ),
+    Planted("a stop that cancels", "no-deadlock", ONE, linked(StopTool, cancelled), "a stop is asked for"),
+    Planted(
+        "a request without the rule of approval",
+        "approval-dominates",
+        SIGNED,
+        linked(RequestTool, without_the_rule),
+        "1 of 2 approvals",
+    ),
 )
 
 
@@ -285,6 +362,19 @@ def test_a_witness_is_a_numbered_story() -> None:
     )
 
 
+def test_a_drift_of_a_link_is_a_numbered_story_too() -> None:
+    (planted,) = (planted for planted in PLANTED if planted.fault == "a settled call that the run is told was decided")
+    violation = broken(planted)["nothing-refused"].violation
+    assert violation is not None
+    assert shown(violation).startswith(
+        "1. the run is admitted → run RUN-01 RUN-02 RUN-03; call-1 CALL-01\n"
+        "2. call-1 (generation) is answered: calls read → call-1 CALL-03; run RUN-12; tool-1.1 TOOL-01 TOOL-02\n"
+        "3. tool-1.1 returns → tool-1.1 TOOL-20; run refused\n"
+        "   There: run acting; tool-1.1 returned; outside: run timer\n"
+        "   Wrong: run: CallDecided is not declared in acting"
+    )
+
+
 def test_the_section_says_that_a_claim_is_broken() -> None:
     (planted,) = (planted for planted in PLANTED if planted.fault == "an approval bypass")
     found = section([planted.scope], planted.tables)
@@ -294,5 +384,5 @@ def test_the_section_says_that_a_claim_is_broken() -> None:
 
 
 def test_the_real_tables_are_what_is_explored_when_none_are_given() -> None:
-    assert (REAL.run, REAL.call, REAL.tool) == (RUN, CALL, TOOL)
+    assert (REAL.run, REAL.call, REAL.tool, REAL.links) == (RUN, CALL, TOOL, LINKS)
     assert ToolAssessed in REAL.tool.events

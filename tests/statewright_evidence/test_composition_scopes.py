@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import fields, replace
 from functools import cache
 from random import Random
+from typing import Any
 
 import pytest
 
-from statewright_evidence.proofs.composition import SCOPES, CompositionModel, Scope, prove_scope, section
+from statewright.core.links import LINKS, Link, Participant, Route
+from statewright.core.surroundings import Surroundings
+from statewright.core.translation import Addressed
+from statewright_evidence.proofs.composition import SCOPES, CompositionModel, Scope, ScopeProof, Tables, prove_scope, section
 from statewright_evidence.proofs.composition.bounds import worst_case
+from statewright_evidence.proofs.composition.external_events import ExternalEvents
+from statewright_evidence.proofs.composition.outside import Activity, begun
 from statewright_evidence.proofs.composition.report import NOT_HERE, unmet
 from statewright_evidence.proofs.composition.scope import FINAL, SMALL
 from statewright_evidence.proofs.composition.situation import State
-from statewright_evidence.proofs.composition.wiring import GIVEN_UP, INSIDE, OUTSIDE, SAID
 from statewright_evidence.section import Outcome
-from statewright_states.call import commands as call_commands
 from statewright_states.errors import Fault
-from statewright_states.form.row import Command
-from statewright_states.run import commands as run_commands
-from statewright_states.run.facts import EvaluationMode, OnLimit
-from statewright_states.tool import commands as tool_commands
+from statewright_states.form.row import Command, Event
+from statewright_states.frozen import replace as replaced
+from statewright_states.run.commands import PlanCompaction
+from statewright_states.run.facts import EvaluationMode, OnLimit, RunFacts
 
 LARGE = {"budgets", "everything"}
 """These take longer; they are explored for the evidence."""
@@ -30,8 +35,31 @@ BY_NAME = {scope.name: scope for scope in SCOPES}
 QUICK = [scope for scope in SCOPES if scope.name not in LARGE]
 
 
-proved = cache(prove_scope)
-"""Each scope is explored once for all tests."""
+made: dict[type[Command], set[type[Event]]] = defaultdict(set)
+"""The events that the router made, by the command."""
+
+
+def seen_through(link: Link) -> Link:
+    """The link, whose events are noted when they are made."""
+    command, event = link.command, link.event
+    if command is None or event is None:
+        return link
+
+    def noted(given: Command, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+        addressed = event(given, facts, surroundings)
+        made[command].add(type(addressed[1]))
+        return addressed
+
+    return replaced(link, event=noted)
+
+
+SEEN_THROUGH = Tables(links=tuple(map(seen_through, LINKS)))
+
+
+@cache
+def proved(scope: Scope) -> ScopeProof:
+    """Each scope is explored once for all tests."""
+    return prove_scope(scope, SEEN_THROUGH)
 
 
 @pytest.mark.parametrize("scope", QUICK, ids=lambda scope: scope.name)
@@ -57,15 +85,35 @@ def test_the_worst_case_follows_the_settings() -> None:
     assert worst_case(replace(full, max_steps=0), 1, 0) == 0
 
 
-def test_every_command_becomes_exactly_one_thing() -> None:
-    commands = [
-        command
-        for module in (run_commands, call_commands, tool_commands)
-        for command in vars(module).values()
-        if isinstance(command, type) and issubclass(command, Command) and command is not Command
-    ]
-    homes = [sum(command in home for home in (INSIDE, OUTSIDE, GIVEN_UP, SAID)) for command in commands]
-    assert (len(commands), set(homes)) == (37, {1})
+def test_the_router_makes_every_event_that_a_link_declares_and_no_other() -> None:
+    for scope in QUICK:
+        proved(scope)
+    routed = [link for link in LINKS if link.route is Route.MACHINE]
+    assert {link.command: set(link.becomes or link.answers) for link in routed} == made
+    assert [link.command for link in routed if link.answers] == [PlanCompaction]
+
+
+def test_what_is_begun_outside_ends_in_every_way_that_its_link_declares_and_in_no_other() -> None:
+    ended: dict[Activity, set[type[Event]]] = defaultdict(set)
+    for scope in QUICK:
+        external_events = ExternalEvents(scope)
+        for state in proved(scope).exploration.states:
+            for pending in () if state.waking else state.pending:
+                ended[pending.activity] |= {type(each.event) for each in external_events.pending(state.core, pending)}
+    ended[Activity.REQUEST] |= ended.pop(Activity.REPLY)
+    del ended[Activity.ADMISSION]
+    of_a_run = (Participant.RUN, Participant.CALL, Participant.TOOL)
+    effects = [link for link in LINKS if link.command and link.route is Route.EFFECT and link.sender in of_a_run]
+    assert {activity_of(link): set(link.answers) for link in effects if link.answers} == ended
+    assert [link.command for link in effects if not link.answers and activity_of(link)] == []
+
+
+def activity_of(link: Link) -> Activity | None:
+    """What the link's command begins, whatever it speaks of."""
+    assert link.command is not None
+    given: Any = link.command
+    pending = begun(given(**{field.name: "" for field in fields(given)}))
+    return pending.activity if pending is not None else None
 
 
 def test_a_section_says_what_was_found() -> None:

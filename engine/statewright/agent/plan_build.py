@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
@@ -180,6 +180,12 @@ class Children:
         self._tasks = TaskOwner(self._defect, on_done)
         self._on_record = {phase: asyncio.Event() for phase in Phase}
         """Set once a run is live, or over: from then on it can be told to stop."""
+        self.handlers: Mapping[type[Command], Callable[[str, Any], tuple[str, Coroutine[Any, Any, None]]]] = {
+            StartPlan: lambda cause, command: ("the plan", self._plan(cause)),
+            StartBuild: lambda cause, command: ("the build", self._build(cause, command.output)),
+            StopChild: lambda cause, command: ("stopping", self._tell(command.phase, AgentLoop.stop)),
+            CancelChild: lambda cause, command: ("cancelling", self._tell(command.phase, AgentLoop.cancel)),
+        }
 
     @property
     def idle(self) -> bool:
@@ -195,23 +201,13 @@ class Children:
         """Nobody leaves messages for a task: they are left for its runs."""
         raise InternalError("a message was left for a task of two runs", where="plan_build")
 
-    def now(self, command: Command) -> tuple[str, str, Event] | None:
+    def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
         """Nothing is done before it is on record."""
         return None
 
     def perform(self, cause: str, command: Command) -> None:
         """Carry out a command whose entry is on record."""
-        match command:
-            case StartPlan():
-                self._tasks.start("the plan", self._plan(cause))
-            case StartBuild():
-                self._tasks.start("the build", self._build(cause, command.output))
-            case StopChild():
-                self._tasks.start("stopping", self._tell(command.phase, AgentLoop.stop))
-            case CancelChild():
-                self._tasks.start("cancelling", self._tell(command.phase, AgentLoop.cancel))
-            case _:
-                self._defect(f"nobody carries out {type(command).__name__}")
+        self._tasks.start(*self.handlers[type(command)](cause, command))
 
     def ended(self, instance: str) -> None:
         """Nothing to call off."""

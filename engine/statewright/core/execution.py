@@ -1,7 +1,10 @@
 """The execution of a run: everything that its entries determine. The pump drives it live, a replay drives it from records.
 
-An execution holds the machines' instances, the conversation, the commands that wait for their turn, and the view of the run
-that callers see. It does no input or output and knows no time: the same deliveries give the same execution.
+Theory of operation. An execution holds the machines' instances, the conversation, the commands that wait for their turn, and
+the view of the run that callers see. ``apply`` hands one event to one machine and puts what it commands behind what waits.
+``next_command`` takes the first that waits, by the route of its link: an event for another machine comes back to be applied, an
+effect comes back to be performed, and what changes the messages alone is carried out on the way. It does no input or output and
+knows no time: the same deliveries give the same execution.
 """
 
 from __future__ import annotations
@@ -9,16 +12,18 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from statewright.config.prompts import tool_message
 from statewright.context.builder import ContextManager
 from statewright.context.conversation import Conversation
 from statewright.context.judge import EvalResult
 from statewright.core.inputs import Inputs, RunInputs
-from statewright.core.links import KEPT
+from statewright.core.links import Route
+from statewright.core.message_commands import message_handlers
 from statewright.core.projection import Projection
-from statewright.core.routing import Router
+from statewright.core.routing import ROUTER
+from statewright.core.run_surroundings import RunSurroundings
 from statewright.journal.entry import TABLES, Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
 from statewright.machine import Decision, Instance, machine_for
@@ -28,15 +33,7 @@ from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Taken
-from statewright_states.frozen import dataclass
-from statewright_states.run.commands import (
-    AskToClose,
-    ContinueText,
-    DropOldExchanges,
-    Nudge,
-    NudgeToContinue,
-    ReplaceOldExchanges,
-)
+from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import (
     CallFailed,
     ContextBuilt,
@@ -52,7 +49,6 @@ from statewright_states.run.table import RUN
 from statewright_states.tool.events import ToolAssessed, ToolResumed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.words.messages import Message
 from statewright_states.words.vocabulary import Purpose, Resumed
 
 
@@ -66,8 +62,12 @@ class Applied:
     facts: Any
 
 
-Following = tuple[str, Command, Delivery | None]
-"""A command that waits: its id, itself, and where it goes; no delivery means it is an effect to be performed."""
+class NextCommand(NamedTuple):
+    """A command whose turn has come. Without a delivery it is an effect to be performed."""
+
+    id: str
+    command: Command
+    delivery: Delivery | None
 
 
 class Execution(Protocol):
@@ -94,7 +94,7 @@ class Execution(Protocol):
         """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
         ...
 
-    def next_command(self, recorded: Event | None = None) -> Following | None:
+    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
         """The next command that waits. A replay hands in the event that is recorded next."""
         ...
 
@@ -126,8 +126,9 @@ class RunExecution:
         self.instances: dict[str, Instance[Any]] = {"run": machine_for(RUN).new("run")}
         self.live: dict[str, Instance[Any]] = dict(self.instances)
         """The instances that have not ended."""
-        self._context = ContextManager(inputs.config)
-        self._router = Router(inputs, self.run, self.conversation, payloads, self.projection)
+        context = ContextManager(inputs.config)
+        self._surroundings = RunSurroundings(inputs, self.run, self.conversation, payloads, self.projection, context)
+        self.message_handlers = message_handlers(inputs.config.prompts, self.conversation, payloads, context.keep_recent)
         self._waiting: deque[tuple[str, Command]] = deque()
 
     @property
@@ -212,42 +213,25 @@ class RunExecution:
         failure = self.conversation.estimates.take_failure()
         return EstimatorFailed(failure) if failure is not None else None
 
-    def next_command(self, recorded: Event | None = None) -> Following | None:
-        """The next command that waits. Those that only concern the conversation or the end are carried out on the way.
+    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
+        """The next command that waits. Those that only change the messages, or say why the run ends, are taken on the way.
 
-        A replay hands in the event that is recorded next; see ``Router.route``.
+        A replay hands in the event that is recorded next: what was measured is taken from there.
         """
         while self._waiting:
             identity, command = self._waiting.popleft()
-            if self._converse(command):
-                continue
-            routed = self._router.route(command, recorded)
-            return identity, command, Delivery(*routed, cause=identity) if routed else None
+            match ROUTER.route(command):
+                case Route.MACHINE:
+                    surroundings = self._surroundings if recorded is None else replace(self._surroundings, recorded=recorded)
+                    told = ROUTER.event(command, self.run.facts, surroundings)
+                    return NextCommand(identity, command, Delivery(*told, cause=identity))
+                case Route.EFFECT:
+                    return NextCommand(identity, command, None)
+                case Route.MESSAGES:
+                    self.message_handlers[type(command)](command)
+                case Route.END:
+                    pass  # the last entry says why, once all has settled
         return None
-
-    def _converse(self, command: Command) -> bool:
-        if type(command) not in KEPT:
-            return False
-        prompts = self.inputs.config.prompts
-        match command:
-            case ContinueText() | NudgeToContinue():
-                self._say(Message("user", prompts.continuation))
-            case Nudge():
-                self._say(Message("user", prompts.nudge))
-            case AskToClose():
-                self._say(Message("user", prompts.closing))
-            case ReplaceOldExchanges():
-                summary = self.payloads.message(command.message)
-                self.conversation.replace_old(summary, self._context.keep_recent, command.context_tokens)
-            case DropOldExchanges():
-                self.conversation.drop_old(command.dropped, command.context_tokens)
-            case _:  # AskAgain, FinishRun: what they say is in their entry
-                pass
-        return True
-
-    def _say(self, message: Message) -> None:
-        self.payloads.put_message(message)
-        self.conversation.add(message)
 
     # -- the end, and what callers see -------------------------------------------------------------------------------
 

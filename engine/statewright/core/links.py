@@ -1,16 +1,19 @@
-"""How the machines talk: which command becomes which event, of which machine, and what goes outside.
+"""How the machines talk: which command becomes which event, of which machine, and what goes outside. The one declaration.
 
-Machines know nothing of each other and nothing of the world. A command of one becomes an event of another (``routing``),
-or something is done outside (``perform``, ``mixed``), and what comes of it is an event for the machine that gave the
-command. Some events nobody commanded: a person stops a run, a process takes a run up again. This is all of it. The engine
-sends commands by these declarations; tests hold the events equal to what the journals of runs show, in both directions.
+Machines know nothing of each other and nothing of the world. A command of one becomes an event of another, or something is
+done outside, and what comes of it is an event for the machine that gave the command. Some events nobody commanded: a person
+stops a run, a process takes a run up again. This is all of it. ``routing`` reads it, in a running engine, in a replay and in
+the proofs of run, calls and tool calls together; tests hold the events equal to what the journals of runs show.
+
+To add a command, add its link: a test names the handler that is still missing, or one that has no link.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from enum import StrEnum
 
+from statewright.core import translation
+from statewright.core.translation import Translation
 from statewright_states.call import commands as call
 from statewright_states.call import events as of_call
 from statewright_states.form.row import Command, Event
@@ -24,7 +27,7 @@ from statewright_states.tool import events as of_tool
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
 
 
-class Party(StrEnum):
+class Participant(StrEnum):
     """Who talks: the machines, by the names of their tables, and what is outside."""
 
     PLAN_BUILD = "plan_build"
@@ -44,23 +47,54 @@ class Party(StrEnum):
     ENGINE = "engine"
 
 
-MACHINES = (Party.PLAN_BUILD, Party.RUN, Party.CALL, Party.TOOL)
-P = Party
+MACHINES = (Participant.PLAN_BUILD, Participant.RUN, Participant.CALL, Participant.TOOL)
+P = Participant
+
+
+class Route(StrEnum):
+    """How a command is carried out."""
+
+    MACHINE = "machine"
+    """It is an event at once, for a machine of the same run, in the same transaction."""
+    MESSAGES = "messages"
+    """It changes what the model is shown, and nothing comes back."""
+    END = "end"
+    """It says why the run is over; the last entry is written when all has settled."""
+    EFFECT = "effect"
+    """Something is done outside, once the entry with the command is on record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """What one command leads to; without a command, events that nobody commanded.
 
-    ``becomes`` are events for ``taker``, which is then a machine; ``answers`` are events for ``giver``: what may come back.
+    ``becomes`` are events for the ``receiver``, which is then a machine; ``answers`` are events for the ``sender``: what may
+    come back. ``event`` makes the event of a command that is one at once. ``at_once``: an effect that changes nothing outside,
+    so that it is done without waiting for the record where nobody outside has to be asked.
     """
 
-    giver: Party
+    sender: Participant
     command: type[Command] | None
-    taker: Party
+    receiver: Participant
     becomes: tuple[type[Event], ...] = ()
     answers: tuple[type[Event], ...] = ()
     note: str = ""
+    event: Translation | None = None
+    at_once: bool = False
+
+    @property
+    def route(self) -> Route:
+        """How the command is carried out: this follows from the rest."""
+        if self.event is not None:
+            return Route.MACHINE
+        if self.receiver is Participant.JOURNAL:
+            return Route.END
+        return Route.MESSAGES if self.receiver is Participant.CONVERSATION else Route.EFFECT
+
+    @property
+    def machine(self) -> str:
+        """The machine that receives the event of a command that is one at once: its own, where no other is named."""
+        return (self.receiver if self.receiver in MACHINES else self.sender).value
 
 
 _REPORTED = (
@@ -77,25 +111,26 @@ LINKS: tuple[Link, ...] = (
     Link(P.PLAN_BUILD, plan_build.CancelChild, P.RUN, (CancelRequested,), note="the run that is going on"),
     Link(P.PLAN_BUILD, plan_build.FinishRun, P.JOURNAL, note="the last entry"),
     # -- a run and its calls of the model ----------------------------------------------------------------------------
-    Link(P.RUN, run.CallModel, P.CALL, (of_call.CallRequested,)),
-    Link(P.RUN, run.StopCall, P.CALL, (StopRequested,)),
-    Link(P.RUN, run.CancelCall, P.CALL, (CancelRequested,)),
-    Link(P.CALL, call.ReportCall, P.RUN, _REPORTED, note="by who asked, and how it ended"),
+    Link(P.RUN, run.CallModel, P.CALL, (of_call.CallRequested,), event=translation.call_requested),
+    Link(P.RUN, run.StopCall, P.CALL, (StopRequested,), event=translation.call_stopped),
+    Link(P.RUN, run.CancelCall, P.CALL, (CancelRequested,), event=translation.call_cancelled),
+    Link(P.CALL, call.ReportCall, P.RUN, _REPORTED, note="by who asked, and how it ended", event=translation.call_reported),
     # -- a run and its tool calls ------------------------------------------------------------------------------------
-    Link(P.RUN, run.RequestTool, P.TOOL, (of_tool.ToolRequested,)),
-    Link(P.RUN, run.ReleaseTool, P.TOOL, (of_tool.ToolReleased,)),
-    Link(P.RUN, run.AnswerRepeated, P.TOOL, (of_tool.ToolRepeated,)),
-    Link(P.RUN, run.SkipTool, P.TOOL, (of_tool.ToolSkipped,)),
-    Link(P.RUN, run.StopTool, P.TOOL, (of_tool.ToolStopped,)),
-    Link(P.RUN, run.CancelTool, P.TOOL, (of_tool.ToolCancelled,)),
-    Link(P.TOOL, tool.ReportDecided, P.RUN, (of_run.CallDecided,)),
-    Link(P.TOOL, tool.ReportSettled, P.RUN, (of_run.ToolSettled,)),
-    Link(P.TOOL, tool.ReportOutcomeUnknown, P.RUN, (of_run.ToolOutcomeUnknown,)),
-    Link(P.RUN, run.SettleUnknown, P.RUN, (of_run.ToolSettled,), note="a lost outcome counts as settled"),
+    Link(P.RUN, run.RequestTool, P.TOOL, (of_tool.ToolRequested,), event=translation.tool_requested),
+    Link(P.RUN, run.ReleaseTool, P.TOOL, (of_tool.ToolReleased,), event=translation.tool_released),
+    Link(P.RUN, run.AnswerRepeated, P.TOOL, (of_tool.ToolRepeated,), event=translation.tool_repeated),
+    Link(P.RUN, run.SkipTool, P.TOOL, (of_tool.ToolSkipped,), event=translation.tool_skipped),
+    Link(P.RUN, run.StopTool, P.TOOL, (of_tool.ToolStopped,), event=translation.tool_stopped),
+    Link(P.RUN, run.CancelTool, P.TOOL, (of_tool.ToolCancelled,), event=translation.tool_cancelled),
+    Link(P.TOOL, tool.ReportDecided, P.RUN, (of_run.CallDecided,), event=translation.call_decided),
+    Link(P.TOOL, tool.ReportSettled, P.RUN, (of_run.ToolSettled,), event=translation.tool_settled),
+    Link(P.TOOL, tool.ReportOutcomeUnknown, P.RUN, (of_run.ToolOutcomeUnknown,), event=translation.tool_outcome_unknown),
+    Link(P.RUN, run.SettleUnknown, P.RUN, (of_run.ToolSettled,), note="a lost outcome counts as settled",
+         event=translation.tool_settled),
     # -- a run and what is outside -----------------------------------------------------------------------------------
-    Link(P.RUN, run.JoinLane, P.LANE, answers=(of_run.LaneGranted,)),
+    Link(P.RUN, run.JoinLane, P.LANE, answers=(of_run.LaneGranted,), at_once=True),
     Link(P.RUN, run.WatchRunDeadline, P.TIMERS, answers=(of_run.RunDeadline,)),
-    Link(P.RUN, run.PlanCompaction, P.CONVERSATION, answers=(of_run.CompactionPlanned,)),
+    Link(P.RUN, run.PlanCompaction, P.CONVERSATION, answers=(of_run.CompactionPlanned,), event=translation.compaction_planned),
     Link(P.RUN, run.ReplaceOldExchanges, P.CONVERSATION),
     Link(P.RUN, run.DropOldExchanges, P.CONVERSATION),
     Link(P.RUN, run.ContinueText, P.CONVERSATION),
@@ -103,7 +138,8 @@ LINKS: tuple[Link, ...] = (
     Link(P.RUN, run.Nudge, P.CONVERSATION),
     Link(P.RUN, run.NudgeToContinue, P.CONVERSATION),
     Link(P.RUN, run.AskToClose, P.CONVERSATION),
-    Link(P.RUN, run.BuildContext, P.CONTEXT, answers=(of_run.ContextBuilt, of_run.ContextFailed, of_run.StartDenied)),
+    Link(P.RUN, run.BuildContext, P.CONTEXT, answers=(of_run.ContextBuilt, of_run.ContextFailed, of_run.StartDenied),
+         at_once=True),
     Link(P.RUN, run.AskOutcome, P.PERSONS, answers=(of_run.OutcomeStated,)),
     Link(P.RUN, run.WithdrawOutcomeQuestion, P.PERSONS),
     Link(P.RUN, run.FinishRun, P.JOURNAL, note="the last entry"),
@@ -115,7 +151,8 @@ LINKS: tuple[Link, ...] = (
     # -- a tool call and what is outside -----------------------------------------------------------------------------
     Link(P.TOOL, tool.AskPerson, P.PERSONS, answers=(of_tool.ApprovalGiven, of_tool.NobodyToAsk)),
     Link(P.TOOL, tool.WithdrawQuestion, P.PERSONS),
-    Link(P.TOOL, tool.AssessTool, P.POLICY, answers=(of_tool.ToolAssessed,), note="the name, the arguments, the permission"),
+    Link(P.TOOL, tool.AssessTool, P.POLICY, answers=(of_tool.ToolAssessed,), note="the name, the arguments, the permission",
+         at_once=True),
     Link(P.TOOL, tool.StartTool, P.TOOL_CODE, answers=(of_tool.ToolReturned, of_tool.ToolFailed, of_tool.ToolDeadline)),
     Link(P.TOOL, tool.AbandonTool, P.TOOL_CODE),
     # -- what nobody commanded ---------------------------------------------------------------------------------------
@@ -132,17 +169,3 @@ LINKS: tuple[Link, ...] = (
 )
 # fmt: on
 """Every command of every machine once, then the events without a command."""
-
-ROUTED: Mapping[type[Command], str] = {
-    link.command: (link.giver if link.taker is Party.CONVERSATION else link.taker).value
-    for link in LINKS
-    if link.command is not None and (link.taker in MACHINES or (link.taker is Party.CONVERSATION and link.answers))
-}
-"""The commands that are an event at once, and for which machine: another one, or their own where the conversation answers."""
-
-KEPT = frozenset(
-    link.command
-    for link in LINKS
-    if link.command is not None and link.taker in (Party.CONVERSATION, Party.JOURNAL) and not link.answers
-)
-"""The commands that change the conversation or the record alone. All others are effects: something is done outside."""

@@ -11,8 +11,10 @@ from typing import Any
 
 from statewright.config.prompts import notice
 from statewright.context.conversation import EMPTY_DIGEST
-from statewright.core.execution import Applied, Following
+from statewright.core.execution import Applied, NextCommand
+from statewright.core.links import Route
 from statewright.core.plan_build_inputs import PlanBuildInputs
+from statewright.core.routing import ROUTER
 from statewright.journal.entry import Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
 from statewright.machine import Instance, machine_for
@@ -21,7 +23,6 @@ from statewright.views.state import AgentState
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Taken
-from statewright_states.plan_build.commands import FinishRun
 from statewright_states.plan_build.events import EngineFailed
 from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, ChildEnd, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -59,12 +60,12 @@ class PlanBuildExecution:
         """Nothing: all that happens inside is declared."""
         return None
 
-    def next_command(self, recorded: Event | None = None) -> Following | None:
+    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
         """The next command that waits; the one that ends the task is carried out on the way."""
         while self._waiting:
             identity, command = self._waiting.popleft()
-            if not isinstance(command, FinishRun):
-                return identity, command, None
+            if ROUTER.route(command) is Route.EFFECT:
+                return NextCommand(identity, command, None)
         return None
 
     def defect(self, error: str) -> Event:

@@ -49,8 +49,8 @@ class Performing(Protocol):
         """What a message that another process has left means for this run."""
         ...
 
-    def now(self, command: Command) -> tuple[str, str, Event] | None:
-        """The outcome of a command that needs no record before it and no waiting; None for every other."""
+    def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
+        """What comes of an effect that needs no record before it and nobody outside; None for every other."""
         ...
 
     def perform(self, cause: str, command: Command) -> None:
@@ -199,8 +199,8 @@ class Pump(Generic[C, P]):
     def _follow(self) -> None:
         while (following := self.execution.next_command()) is not None:
             cause, command, delivery = following
-            if delivery is None and (outcome := self._performer.now(command)) is not None:
-                delivery = Delivery(*outcome, cause=cause)
+            if delivery is None and (answer := self._performer.answer_at_once(command)) is not None:
+                delivery = Delivery(*answer, cause=cause)
             if delivery is not None:
                 self._apply(delivery)
             else:

@@ -36,15 +36,15 @@ def map_svg(links: Sequence[Link]) -> str:
     found = map_layout(links)
     width = max(PAGE_WIDTH, found.width + 2 * MARGIN)
     left = (width - 2 * MARGIN - found.width) / 2
-    machines = [node for node in found.nodes if node.party in MACHINES]
-    outside = [node for node in found.nodes if node.party not in MACHINES]
+    machines = [node for node in found.nodes if node.participant in MACHINES]
+    outside = [node for node in found.nodes if node.participant not in MACHINES]
     body = [
         f'<text class="title" y="34">{TITLE}</text>',
         f'<text class="quiet" y="54">{SUMMARY}</text>',
         moved("legend", 0, 78, _legend()),
         moved("nodes", left, TOP, map(_machine, machines)),
         moved("edges", left, TOP, map(_line, found.lines)),
-        moved("parties", left, TOP, map(_party, outside)),
+        moved("parties", left, TOP, map(_participant, outside)),
     ]
     said = Caption("map", "map of machines", TITLE, f"{SUMMARY} {'. '.join(map(sentence, links))}.")
     return page(said, (width, TOP + found.height + MARGIN), body)
@@ -55,41 +55,42 @@ def sentence(link: Link) -> str:
     events = ", ".join(event.__name__ for event in link.becomes) or "nothing"
     back = ", ".join(event.__name__ for event in link.answers)
     if link.command is None:
-        return f"{link.giver} gives {link.taker}: {events}"
-    goes = f"{link.giver} gives {link.command.__name__} to {link.taker}"
+        return f"{link.sender} gives {link.receiver}: {events}"
+    goes = f"{link.sender} gives {link.command.__name__} to {link.receiver}"
     comes = f", which becomes {events}" if link.becomes else ""
     return goes + comes + (f"; back comes {back}" if back else "")
 
 
 def _machine(node: MapNode) -> str:
     box, inside = node.box, node.inside
-    name = centred("name", node.party.value, box.x + box.width / 2, box.y + 26)
-    said = f"machine {node.party}; opens its picture"
+    name = centred("name", node.participant.value, box.x + box.width / 2, box.y + 26)
+    said = f"machine {node.participant}; opens its picture"
     texts = ""
     if inside:
         place = Box(box.x + (box.width - inside.width) / 2, box.y + TITLE_HEIGHT, inside.width, inside.height)
         texts = "".join(label_texts(inside, place))
+    identity = element_id(node.participant)
     return (
-        f'<a id="map-{element_id(node.party)}" class="node machine" href="{element_id(node.party)}.svg" tabindex="0" '
+        f'<a id="map-{identity}" class="node machine" href="{identity}.svg" tabindex="0" '
         f"aria-label={quoteattr(said)}><title>{escape(said)}</title>{rectangle('frame', box, CORNER)}{name}"
         f'<g class="stays">{texts}</g></a>'
     )
 
 
-def _party(node: MapNode) -> str:
+def _participant(node: MapNode) -> str:
     box = node.box
     first = box.middle + 5 - (len(node.title) - 1) * 8
     names = (centred("name", text, box.x + box.width / 2, first + at * 16) for at, text in enumerate(node.title))
     round_corners = min(box.height, JOURNAL_HEIGHT) / 2.2
     return (
-        f'<g id="map-{element_id(node.party.replace(" ", "-"))}" class="node party" role="graphics-object">'
-        f"<title>{escape(node.party.value)}</title>{rectangle('frame', box, round_corners)}{''.join(names)}</g>"
+        f'<g id="map-{element_id(node.participant.replace(" ", "-"))}" class="node party" role="graphics-object">'
+        f"<title>{escape(node.participant.value)}</title>{rectangle('frame', box, round_corners)}{''.join(names)}</g>"
     )
 
 
 def _line(line: MapLine) -> str:
-    one, other = line.parties
-    between = all(party in MACHINES for party in line.parties)
+    one, other = line.participants
+    between = all(participant in MACHINES for participant in line.participants)
     ends = (line.start, line.end), (line.end, line.start)
     heads = "".join(arrow(*way, 10) for way, arrives in zip(ends, line.arrows, strict=True) if arrives)
     said = f"{one} and {other}: {_spoken(line.label)}"

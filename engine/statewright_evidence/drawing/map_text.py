@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from statewright.core.links import MACHINES, Link, Party
+from statewright.core.links import MACHINES, Link, Participant
 from statewright_evidence.drawing.markdown_parts import code, plain, table
 from statewright_evidence.drawing.mermaid_text import plain as mermaid_plain
 from statewright_states.form.row import Event
@@ -25,10 +25,10 @@ def map_markdown(links: Sequence[Link]) -> str:
         "",
     ]
     for machine in MACHINES:
-        given = [link for link in links if link.giver is machine]
+        given = [link for link in links if link.sender is machine]
         lines += [f"## Commands of [{machine}]({machine}.md)", ""]
         rows = (
-            (code(_name(link)), _party(link.taker), _events(link.becomes), _events(link.answers), plain(link.note))
+            (code(_name(link)), _participant(link.receiver), _events(link.becomes), _events(link.answers), plain(link.note))
             for link in given
         )
         lines += table(("command", "to", "becomes", "comes back", "remark"), rows)
@@ -36,20 +36,23 @@ def map_markdown(links: Sequence[Link]) -> str:
     arrivals = [link for link in links if link.command is None]
     lines += table(
         ("from", "to", "events", "remark"),
-        ((_party(link.giver), _party(link.taker), _events(link.becomes), plain(link.note)) for link in arrivals),
+        (
+            (_participant(link.sender), _participant(link.receiver), _events(link.becomes), plain(link.note))
+            for link in arrivals
+        ),
     )
     return "\n".join(lines)
 
 
 def map_mermaid(links: Sequence[Link]) -> str:
-    """The map as a Mermaid flowchart: one edge for each two parties in each direction."""
+    """The map as a Mermaid flowchart: one edge for each two participants in each direction."""
     lines = ["%% How the machines talk. Generated: do not edit.", "flowchart LR"]
-    for party in Party:
-        opened, closed = ("[[", "]]") if party in MACHINES else ("([", "])")
-        lines.append(f'  {_id(party)}{opened}"{party}"{closed}')
-    for giver, taker, words in _edges(links):
+    for participant in Participant:
+        opened, closed = ("[[", "]]") if participant in MACHINES else ("([", "])")
+        lines.append(f'  {_id(participant)}{opened}"{participant}"{closed}')
+    for sender, receiver, words in _edges(links):
         label = "<br/>".join(map(mermaid_plain, words))
-        lines.append(f'  {_id(giver)} -->|"{label}"| {_id(taker)}')
+        lines.append(f'  {_id(sender)} -->|"{label}"| {_id(receiver)}')
     return "\n".join(lines) + "\n"
 
 
@@ -62,19 +65,19 @@ def map_dot(links: Sequence[Link]) -> str:
         '  node [fontname="Arial", fontsize=13];',
         '  edge [fontname="Arial", fontsize=10];',
     ]
-    shapes = {party: "box" if party in MACHINES else "ellipse" for party in Party}
-    lines += [f'  {_id(party)} [label="{party}", shape={shape}];' for party, shape in shapes.items()]
-    for giver, taker, words in _edges(links):
+    shapes = {participant: "box" if participant in MACHINES else "ellipse" for participant in Participant}
+    lines += [f'  {_id(participant)} [label="{participant}", shape={shape}];' for participant, shape in shapes.items()]
+    for sender, receiver, words in _edges(links):
         label = "".join(f"{word}\\l" for word in words)
-        lines.append(f'  {_id(giver)} -> {_id(taker)} [label="{label}"];')
+        lines.append(f'  {_id(sender)} -> {_id(receiver)} [label="{label}"];')
     return "\n".join([*lines, "}"]) + "\n"
 
 
-def _edges(links: Sequence[Link]) -> Iterable[tuple[Party, Party, list[str]]]:
-    """What goes from each party to each other, in words."""
-    ordered = sorted(links, key=lambda link: (list(Party).index(link.giver), list(Party).index(link.taker)))
-    for (giver, taker), found in groupby(ordered, key=lambda link: (link.giver, link.taker)):
-        yield giver, taker, [_words(link) for link in found]
+def _edges(links: Sequence[Link]) -> Iterable[tuple[Participant, Participant, list[str]]]:
+    """What goes from each participant to each other, in words."""
+    ordered = sorted(links, key=lambda link: (list(Participant).index(link.sender), list(Participant).index(link.receiver)))
+    for (sender, receiver), found in groupby(ordered, key=lambda link: (link.sender, link.receiver)):
+        yield sender, receiver, [_words(link) for link in found]
 
 
 def _words(link: Link) -> str:
@@ -87,14 +90,14 @@ def _name(link: Link) -> str:
     return link.command.__name__ if link.command else ""
 
 
-def _party(party: Party) -> str:
-    return f"[{party}]({party}.md)" if party in MACHINES else party.value
+def _participant(participant: Participant) -> str:
+    return f"[{participant}]({participant}.md)" if participant in MACHINES else participant.value
 
 
 def _events(events: Iterable[type[Event]]) -> str:
     return ", ".join(code(event.__name__) for event in events)
 
 
-def _id(party: Party) -> str:
+def _id(participant: Participant) -> str:
     """A name that is no word of either language: ``call`` is one of Mermaid's."""
-    return f"the_{party.replace(' ', '_')}"
+    return f"the_{participant.replace(' ', '_')}"

@@ -115,12 +115,13 @@ class _CodeInstance:
         if isinstance(decision, Taken):
             self._at, self._facts = decision.to, decision.facts
             given = [{"command": type(command).__name__, "data": command} for command in decision.commands]
-            same = decode(encode(given)) == _recorded_commands(entry)
-            reason = next((getattr(each["data"], "reason", None) for each in given if each["command"] == FINISH), None)
-            words = _listed([str(each["command"]) for each in given])
+            shapes: list[dict[str, Any]] = decode(encode(given))
+            same = shapes == _recorded_commands(entry)
+            reason = next((each["data"].get("reason") for each in shapes if each["command"] == FINISH), None)
+            words = _listed([each["command"] for each in shapes])
             telling = tuple(condition.question.name for condition in decision.row.when)
             done = decision.row.id, self._at.value, words, same, decision.answers, telling
-            return Judgement(*done, stop_reason=str(reason) if reason is not None else None)
+            return Judgement(*done, stop_reason=reason)
         decided, when = (decision.ignore.id, decision.ignore.when) if isinstance(decision, Ignored) else (None, ())
         telling = tuple(condition.question.name for condition in when)
         return Judgement(decided, self._at.value, "nothing", not _recorded_commands(entry), decision.answers, telling)

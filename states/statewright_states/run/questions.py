@@ -6,9 +6,11 @@ from enum import StrEnum
 
 from statewright_states.form.question import one_of, yes_no
 from statewright_states.form.row import Event
+from statewright_states.frozen import replace
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
+    CallTimedOut,
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
@@ -121,15 +123,29 @@ def budget_left(facts: RunFacts, event: Event) -> bool:
 
 def spent_budget(facts: RunFacts, event: Event) -> Budget | None:
     """The budget that leaves no room for one more model call, or None."""
-    settings = facts.settings
-    spent = facts.model_calls + int(getattr(event, "attempts", 0))
-    tokens = facts.tokens + int(getattr(event, "tokens", 0))
-    cost = facts.cost_microusd + int(getattr(event, "cost_microusd", 0))
-    if not _below(spent, settings.max_model_calls):
+    after, settings = spent(facts, event), facts.settings
+    if not _below(after.model_calls, settings.max_model_calls):
         return Budget.MODEL_CALLS
-    if not _below(tokens, settings.max_total_tokens):
+    if not _below(after.tokens, settings.max_total_tokens):
         return Budget.TOTAL_TOKENS
-    return None if _below(cost, settings.max_cost_microusd) else Budget.COST
+    return None if _below(after.cost_microusd, settings.max_cost_microusd) else Budget.COST
+
+
+def spent(facts: RunFacts, event: Event) -> RunFacts:
+    """What a model call used, and that it is over."""
+    match event:
+        case ReplyReceived() | SummaryReady() | SummaryFailed() | VerdictReached():
+            return replace(
+                facts,
+                in_call=False,
+                model_calls=facts.model_calls + event.attempts,
+                tokens=facts.tokens + event.tokens,
+                cost_microusd=facts.cost_microusd + event.cost_microusd,
+            )
+        case CallFailed() | CallTimedOut():
+            return replace(facts, in_call=False, model_calls=facts.model_calls + event.attempts)
+        case _:
+            return facts
 
 
 @yes_no

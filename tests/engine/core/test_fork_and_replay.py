@@ -14,6 +14,8 @@ from statewright_providers import ScriptedProvider
 from statewright_states.errors import JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
 from statewright_states.words.ports import Batch, Journal, ModelRequest, StoredEntry
 
+DECIDED = {"tool": "tool-1.1", "ends_run": False}
+
 
 @tool(effect="read")
 async def add(a: int, b: int) -> int:
@@ -92,6 +94,12 @@ async def changed(seq: int, change: Change) -> Journal:
         (3, lambda shape: shape.update(to="acting"), ReplayDiverged, "to: recorded 'acting', replayed 'generating'"),
         (4, lambda shape: shape["data"].update(step=9), ReplayDiverged, "should receive CallRequested"),
         (6, lambda shape: shape["data"].update(finish="length"), ReplayDiverged, "recorded"),
+        (
+            11,
+            lambda shape: shape.update(event="CallDecided", data=DECIDED),
+            ReplayDiverged,
+            "ToolSettled(tool='tool-1.1', context_tokens=58)",
+        ),
         (6, lambda shape: shape.update(event="Unheard"), JournalDamaged, "not one of this version's"),
         (6, lambda shape: shape["data"].update(send="often"), JournalDamaged, "does not hold what it should"),
         (0, lambda shape: shape.update(format=99), NotAJournal, "journal format 99"),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from journal_collection import collect
+from journal_steps import steps_as_proven
 from statewright import AgentConfig, AgentState, Status, replay
 from statewright.journal.entry import MACHINES, TABLES, decode
 from statewright.journal.verify import verify
@@ -65,6 +66,7 @@ async def check_run(journal: Journal, state: AgentState) -> None:
     """Hold a run that has ended, or waits, to everything that is always true. Raises AssertionError."""
     shapes = await shapes_of(journal, state.run_id)
     collect(shapes)
+    steps_as_proven(shapes)
     ended = state.status is not Status.RUNNING
     _one_end_and_it_is_last(shapes, ended)
     _nothing_was_refused(shapes)

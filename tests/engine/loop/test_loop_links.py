@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,15 +12,29 @@ from loop_invariants import Talk, shapes_of, talk_in
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from plan_build_scenarios import TASK, play
-from statewright import MemoryJournal, MixedModeRunner
+from statewright import AgentConfig, MemoryJournal, MixedModeRunner, ToolRegistry
+from statewright.agent import assemble
 from statewright.agent.loop import AgentLoop
-from statewright.core.links import LINKS, MACHINES, Link, Party
+from statewright.agent.plan_build import Children
+from statewright.core.execution import RunExecution
+from statewright.core.inputs import RunInputs
+from statewright.core.links import LINKS, MACHINES, Link, Participant, Route
+from statewright.core.plan_build_execution import PlanBuildExecution
+from statewright.core.plan_build_inputs import PlanBuildInputs
+from statewright.hooks import Hooks
 from statewright.journal.entry import TABLES
+from statewright.journal.recorder import Payloads
+from statewright.runtime.effects.equipment import Equipment
+from statewright.runtime.effects.performer import Performer
+from statewright.runtime.lanes import Lanes
+from statewright.runtime.observers import Observers
 from statewright.testing.virtual_time import VirtualClock, run_virtual
+from statewright.tools import ExecutionEngine
 from statewright_providers.scripted import Delay, ScriptedProvider
 from statewright_states.call import commands as of_call
-from statewright_states.form.row import Command
+from statewright_states.form.row import Command, Event
 from statewright_states.plan_build import commands as of_plan_build
+from statewright_states.plan_build.facts import Phase
 from statewright_states.run import commands as of_run
 from statewright_states.tool import commands as of_tool
 from statewright_states.words.ports import Journal
@@ -32,33 +47,81 @@ COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_pl
 
 def talk_of(link: Link) -> set[Talk]:
     """What a journal shows of a link."""
-    machine, command = (link.giver.value, link.command.__name__) if link.command else ("", "")
-    becomes = {(machine, command, link.taker.value, event.__name__) for event in link.becomes}
-    return becomes | {(machine, command, link.giver.value, event.__name__) for event in link.answers}
+    machine, command = (link.sender.value, link.command.__name__) if link.command else ("", "")
+    becomes = {(machine, command, link.receiver.value, event.__name__) for event in link.becomes}
+    return becomes | {(machine, command, link.sender.value, event.__name__) for event in link.answers}
 
 
 # -- declared at all -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_command_of_a_machine_has_one_link(machine: Party) -> None:
+def test_every_command_of_a_machine_has_one_link(machine: Participant) -> None:
     kinds = vars(COMMANDS[machine]).values()
     commands = {kind.__name__ for kind in kinds if isinstance(kind, type) and issubclass(kind, Command)} - {"Command"}
-    assert sorted(link.command.__name__ for link in LINKS if link.giver is machine and link.command) == sorted(commands)
+    assert sorted(link.command.__name__ for link in LINKS if link.sender is machine and link.command) == sorted(commands)
 
 
 @pytest.mark.parametrize("machine", MACHINES)
-def test_every_event_of_a_machine_comes_by_a_link_and_no_other_does(machine: Party) -> None:
-    linked = {event for link in LINKS if link.taker is machine for event in link.becomes}
-    linked |= {event for link in LINKS if link.giver is machine for event in link.answers}
+def test_every_event_of_a_machine_comes_by_a_link_and_no_other_does(machine: Participant) -> None:
+    linked = {event for link in LINKS if link.receiver is machine for event in link.becomes}
+    linked |= {event for link in LINKS if link.sender is machine for event in link.answers}
     assert linked == set(TABLES[machine].events)
 
 
 def test_commands_are_given_by_machines_and_events_are_for_machines() -> None:
     for link in LINKS:
-        assert (link.giver in MACHINES) == (link.command is not None)
-        assert link.taker in MACHINES or not link.becomes
+        assert (link.sender in MACHINES) == (link.command is not None)
+        assert link.receiver in MACHINES or not link.becomes
         assert link.command is not None or (link.becomes and not link.answers)
+
+
+# -- carried out -----------------------------------------------------------------------------------------------------
+
+
+def deliver(machine: str, instance: str, event: Event, cause: str | None) -> None:
+    raise AssertionError("nothing is performed here")
+
+
+def agent_run() -> tuple[RunExecution, Performer]:
+    """A run that nobody drives."""
+    execution = RunExecution(RunInputs("run", "model", AgentConfig(), "task", (), {}), Payloads())
+    clock, chance, hooks = assemble.clock(), assemble.chance(), Hooks(())
+    observers, tools = Observers(None, hooks=hooks), ToolRegistry([])
+    equipment = Equipment((), tools, ExecutionEngine(), clock, chance, Lanes(), observers, hooks)
+    return execution, Performer(execution, equipment, deliver, lambda: None)
+
+
+def planned_task() -> Children:
+    """A planned task that nobody drives."""
+    loop = AgentLoop(ScriptedProvider([]))
+    phases = {phase: RunInputs(f"task.{phase}", "model", AgentConfig(), "task", (), {}) for phase in Phase}
+    execution = PlanBuildExecution(PlanBuildInputs("task", phases, accept_partial_plan=False), Payloads())
+    return Children(execution, dict.fromkeys(Phase, loop), None, deliver, lambda: None)
+
+
+def test_each_command_is_carried_out_by_exactly_one_handler_that_its_link_names() -> None:
+    execution, performer = agent_run()
+    handlers: dict[Route, list[Mapping[type[Command], Any]]] = {
+        Route.MESSAGES: [execution.message_handlers],
+        Route.EFFECT: [performer.handlers, planned_task().handlers],
+    }
+    for route, tables in handlers.items():
+        commands = [link.command.__name__ for link in LINKS if link.command and link.route is route]
+        assert sorted(command.__name__ for table in tables for command in table) == sorted(commands)
+
+
+def test_what_may_be_answered_at_once_is_what_links_say() -> None:
+    _, performer = agent_run()
+    assert set(performer.answers) == {link.command for link in LINKS if link.at_once}
+    assert [link.command for link in LINKS if link.at_once and link.route is not Route.EFFECT] == []
+
+
+def test_a_command_to_another_machine_of_the_same_record_is_an_event_at_once() -> None:
+    of_a_run = (Participant.RUN, Participant.CALL, Participant.TOOL)
+    to_machines = [link for link in LINKS if link.command and link.sender in of_a_run and link.receiver in of_a_run]
+    assert len(to_machines) == 14
+    assert {link.route for link in to_machines} == {Route.MACHINE}
 
 
 # -- seen in journals ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from statewright.core.links import LINKS, MACHINES, Party
+from statewright.core.links import LINKS, MACHINES, Participant
 from statewright_evidence.drawing.map_layout import MapLine, map_layout
 from statewright_evidence.drawing.maps import MAP_FORMATS, map_drawing
 from statewright_evidence.drawing.places import Box
@@ -29,9 +29,9 @@ def crosses(line: MapLine, box: Box) -> bool:
 
 
 @pytest.mark.parametrize("format_name", MAP_FORMATS)
-def test_every_party_every_command_and_every_event_stands_in_every_format(format_name: str) -> None:
+def test_every_participant_every_command_and_every_event_stands_in_every_format(format_name: str) -> None:
     text = map_drawing(format_name)
-    assert [party for party in Party if party not in text] == []
+    assert [participant for participant in Participant if participant not in text] == []
     kinds = [kind.__name__ for link in LINKS for kind in (link.command, *link.becomes, *link.answers) if kind]
     assert [name for name in kinds if name not in text] == []
 
@@ -46,17 +46,17 @@ def test_nothing_on_the_map_overlaps_and_no_line_crosses_a_label() -> None:
     assert all(apart(one, other) for one, other in combinations(boxes, 2))
     for line in FOUND.lines:
         others = [other.box for other in FOUND.lines if other is not line] + [node.box for node in FOUND.nodes]
-        assert not [box for box in others if crosses(line, box)], line.parties
+        assert not [box for box in others if crosses(line, box)], line.participants
 
 
-def test_every_line_leads_from_one_party_to_the_other() -> None:
-    boxes = {node.party: node.box for node in FOUND.nodes}
+def test_every_line_leads_from_one_participant_to_the_other() -> None:
+    boxes = {node.participant: node.box for node in FOUND.nodes}
     for line in FOUND.lines:
-        for (x, y), party in zip((line.start, line.end), line.parties, strict=True):
-            box = boxes[party]
-            assert box.x <= x <= box.right, line.parties
-            assert box.y <= y <= box.bottom, line.parties
-            assert x in (box.x, box.right) or y in (box.y, box.bottom), line.parties
+        for (x, y), participant in zip((line.start, line.end), line.participants, strict=True):
+            box = boxes[participant]
+            assert box.x <= x <= box.right, line.participants
+            assert box.y <= y <= box.bottom, line.participants
+            assert x in (box.x, box.right) or y in (box.y, box.bottom), line.participants
 
 
 def test_what_is_said_in_a_machine_fits_its_box() -> None:

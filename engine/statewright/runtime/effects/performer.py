@@ -1,4 +1,12 @@
-"""The performer: which part carries out which command, and the effects of the run itself."""
+"""The performer: which part carries out which effect, and the effects of the run itself.
+
+Theory of operation. An effect is performed once the entry that commands it is on record, by the one handler that ``handlers``
+names for its command; what comes of it is delivered as an event, and the id of the command is its cause. Effects whose links
+say ``at_once`` may be answered before: they change nothing outside, so doing them again after a crash is harmless, and doing
+them within the transaction saves each step a round through the journal. Where somebody outside has to be asked,
+``answer_at_once`` gives None, and the effect is performed like any other. A performer never changes a machine, never waits in
+a handler (what takes time is a task), and never raises into the pump: a handler that breaks ends the run visibly.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +18,7 @@ from statewright.context.builder import ContextBuilder, messages_from, with_more
 from statewright.context.judge import SelfEvaluator
 from statewright.context.repair import repaired
 from statewright.core.execution import RunExecution
+from statewright.core.routing import ROUTER
 from statewright.hooks import AgentStart, Decided, HookPoint
 from statewright.journal.entry import encode
 from statewright.runtime.decisions import event_of
@@ -26,7 +35,6 @@ from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool,
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Timer
 
-Handler = Callable[[str, Any], None]
 MAX_MENDED = 100
 """How much of what was mended an entry says in words; the messages as they came are kept whole."""
 
@@ -44,7 +52,7 @@ class Performer:
         self.tools = ToolRuns(execution, equipment, self._tasks, deliver)
         self._deadline: Timer | None = None
         self._lane: str | None = None
-        self._handlers: Mapping[type[Command], Handler] = {
+        self.handlers: Mapping[type[Command], Callable[[str, Any], None]] = {
             WatchStepDeadline: self.calls.watch,
             SendRequest: self.calls.send,
             BackOff: self.calls.back_off,
@@ -60,6 +68,12 @@ class Performer:
             WatchRunDeadline: self._watch_deadline,
             BuildContext: self._build_context,
         }
+        self.answers: Mapping[type[Command], Callable[[Any], Event | None]] = {
+            AssessTool: self.tools.assess_now,
+            JoinLane: self._lane_granted,
+            BuildContext: self._standard_context,
+        }
+        """What answers the effects that may be answered at once; None where somebody outside has to be asked."""
 
     @property
     def idle(self) -> bool:
@@ -75,27 +89,16 @@ class Performer:
         """What a message that another process has left means for this run."""
         return event_of(self._execution, message)
 
-    def now(self, command: Command) -> tuple[str, str, Event] | None:
-        """The outcome of a command that needs no record before it and no waiting; None for every other.
-
-        Assessing a call, building the standard context and entering no lane change nothing outside, so doing them
-        again after a crash is harmless; doing them at once saves each step a round through the journal.
-        """
-        match command:
-            case AssessTool():
-                assessed = self.tools.assess_now(command)
-                return ("tool", command.tool, assessed) if assessed is not None else None
-            case JoinLane() if self._execution.inputs.session is None:
-                return "run", "run", LaneGranted()
-            case BuildContext() if self._builds_alone:
-                return "run", "run", self._context_built(command)
-            case _:
-                return None
+    def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
+        """What comes of an effect that needs no record before it and nobody outside; None for every other."""
+        if not ROUTER.link(command).at_once or (event := self.answers[type(command)](command)) is None:
+            return None
+        return ("tool", command.tool, event) if isinstance(command, AssessTool) else ("run", "run", event)
 
     def perform(self, cause: str, command: Command) -> None:
         """Carry out a command whose entry is on record."""
         try:
-            self._handlers[type(command)](cause, command)
+            self.handlers[type(command)](cause, command)
         except Exception as error:
             self._defect(f"{type(error).__name__} in {type(command).__name__}: {error}")
 
@@ -120,6 +123,9 @@ class Performer:
 
     # -- the run's own effects ---------------------------------------------------------------------------------------
 
+    def _lane_granted(self, command: JoinLane) -> LaneGranted | None:
+        return LaneGranted() if self._execution.inputs.session is None else None
+
     def _join_lane(self, cause: str, command: JoinLane) -> None:
         self._tasks.start("joining the lane", self._joined(cause, self._execution.inputs.session or ""))
 
@@ -138,10 +144,11 @@ class Performer:
     def _build_context(self, cause: str, command: BuildContext) -> None:
         self._tasks.start("building the context", self._built(cause, command))
 
-    @property
-    def _builds_alone(self) -> bool:
-        """Whether nobody of the caller's has a say in the first messages."""
-        return self._equipment.on_build_context is None and not self._equipment.hooks.at(HookPoint.BEFORE_AGENT_START)
+    def _standard_context(self, command: BuildContext) -> ContextBuilt | None:
+        """The first messages, where nobody of the caller's has a say in them."""
+        if self._equipment.on_build_context is not None or self._equipment.hooks.at(HookPoint.BEFORE_AGENT_START):
+            return None
+        return self._context_built(command)
 
     async def _built(self, cause: str, command: BuildContext) -> None:
         asked = await self._ask_guards(command)

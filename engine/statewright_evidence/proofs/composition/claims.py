@@ -16,11 +16,14 @@ SEEN = {
     "have allowed exactly it, and none that one of them rejected.",
     watch.NEVER_TWICE: "No tool call begins twice, unless its tool is declared read or idempotent.",
     watch.SETTLES_ONCE: "The run is told at most once that a tool call has settled, or that its end is lost.",
-    watch.NOTHING_AFTER_STOP: "After a stop was asked for no request is put on the wire and no tool call begins.",
+    watch.NOTHING_AFTER_STOP: "Consequence a stop was asked for no request is put on the wire and no tool call begins.",
     watch.ORDER_KEPT: "Calls of a reply that may not run at once begin and settle in the order in which the model asked, each "
     "after the one before it.",
     watch.NOTHING_FOR_THE_ENDED: "Nothing is begun for a call or a tool call that has ended.",
     watch.BUDGETS_HOLD: "No request is put on the wire once the budget of tokens or of money is spent.",
+    watch.LOST_STAYS_LOST: "A run that is told that the end of a tool call is lost holds it for lost, or ends; it takes it for "
+    "settled when a person has said so.",
+    watch.SUMMARY_IS_ONE: "Messages are replaced by a summary only where a call for one came back with one.",
     limits.LIMITS_HOLD: "Steps, continuations, corrections, tool calls, attempts, fallbacks and requests of one call stay "
     "within their limits.",
     limits.PARALLEL_BOUNDED: "No more tool calls run at once than the configuration allows, and one at a time where one of a "
@@ -42,7 +45,7 @@ def _is_wrong(name: str, text: str) -> Always[State]:
 
 
 def _hangs(state: State) -> str | None:
-    if state.over or state.waking or any(entry.what in COUNTED_ON for entry in state.pending):
+    if state.over or state.waking or any(entry.activity in COUNTED_ON for entry in state.pending):
         return None
     return f"the run is {state.core.run.state}, and nothing is under way that could go on"
 
@@ -84,7 +87,7 @@ CLAIMS: tuple[Property[State], ...] = (
     ),
     Inevitable(
         "stop-ends",
-        "After a stop the run ends as soon as what is launched is over: it waits for no person and for no timer.",
+        "Consequence a stop the run ends as soon as what is launched is over: it waits for no person and for no timer.",
         _over,
         _stopping,
         frozenset((Kind.DUE,)),

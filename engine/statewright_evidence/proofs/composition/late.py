@@ -2,61 +2,46 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from statewright_evidence.proofs.composition.outside import RUN
 from statewright_evidence.proofs.composition.scope import Said
-from statewright_evidence.proofs.composition.situation import Happening, Tables
+from statewright_evidence.proofs.composition.situation import ExternalEvent, Tables
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
-from statewright_states.run.events import (
-    ContextBuilt,
-    ContextFailed,
-    EngineFailed,
-    EstimatorFailed,
-    LaneGranted,
-    MessageUnreadable,
-    OutcomeStated,
-    RunDeadline,
-    StartDenied,
-)
-from statewright_states.tool.events import (
-    ApprovalGiven,
-    NobodyToAsk,
-    ToolAssessed,
-    ToolDeadline,
-    ToolFailed,
-    ToolReturned,
-)
+from statewright_states.run import events as of_run
+from statewright_states.tool import events as of_tool
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.vocabulary import CancelRequested, StopRequested
 
 MAYBE = Kind.MAYBE
 ARGUMENTS, ANOTHER = "arguments", "another version"
 
-STOP = Happening("a stop is asked for", MAYBE, RUN, StopRequested())
+STOP = ExternalEvent("a stop is asked for", MAYBE, RUN, StopRequested())
 UNPROMPTED = (
     STOP,
-    Happening("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
-    Happening("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
-    Happening("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect"), idle=True),
-    Happening("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw"), idle=True),
+    ExternalEvent("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
+    ExternalEvent("a part of the engine breaks", MAYBE, RUN, of_run.EngineFailed("defect"), ends_run=True),
+    ExternalEvent("the caller's estimator fails", MAYBE, RUN, of_run.EstimatorFailed("defect"), idle=True),
+    ExternalEvent("a message comes that nobody can read", MAYBE, RUN, of_run.MessageUnreadable("nonsense", "raw"), idle=True),
 )
 """What may come at any moment of a run."""
 
 LATE_FOR_RUN = tuple(
-    Happening(f"late: {text}", MAYBE, RUN, event, idle=True)
+    ExternalEvent(f"late: {text}", MAYBE, RUN, event, idle=True)
     for text, event in (
         ("a stop", StopRequested()),
         ("a cancellation", CancelRequested()),
-        ("the run's time is up", RunDeadline()),
-        ("a part of the engine breaks", EngineFailed("defect")),
-        ("its turn comes", LaneGranted()),
-        ("its first messages", ContextBuilt(1, (), 1)),
-        ("there are no first messages", ContextFailed("error")),
-        ("a guard does not let it begin", StartDenied("no", ())),
-        ("a statement about a lost outcome", OutcomeStated("tool-1.1", True, "Ann", "")),
-        ("a message that nobody can read", MessageUnreadable("nonsense", "raw")),
+        ("the run's time is up", of_run.RunDeadline()),
+        ("a part of the engine breaks", of_run.EngineFailed("defect")),
+        ("its turn comes", of_run.LaneGranted()),
+        ("its first messages", of_run.ContextBuilt(1, (), 1)),
+        ("there are no first messages", of_run.ContextFailed("error")),
+        ("a guard does not let it begin", of_run.StartDenied("no", ())),
+        ("a statement about a lost outcome", of_run.OutcomeStated("tool-1.1", True, "Ann", "")),
+        ("a message that nobody can read", of_run.MessageUnreadable("nonsense", "raw")),
     )
 )
 """What may still come for a run that has ended."""
@@ -72,11 +57,11 @@ def failed(send: int, fault: Fault) -> AttemptFailed:
     return AttemptFailed(send, fault, "Error", "it failed", sent=fault is not Fault.BLOCKED)
 
 
-def statement(tool: str, said: Said, arguments: str = ARGUMENTS) -> ApprovalGiven:
+def statement(tool: str, said: Said, arguments: str = ARGUMENTS) -> of_tool.ApprovalGiven:
     """A person's statement about a call."""
     rejected = said.meaning == "rejected"
     message = "message" if rejected else None
-    return ApprovalGiven(not rejected, said.actor, said.meaning, "", arguments, said.ends_run, message)
+    return of_tool.ApprovalGiven(not rejected, said.actor, said.meaning, "", arguments, said.ends_run, message)
 
 
 LATE_FOR_CALL = (
@@ -87,12 +72,12 @@ LATE_FOR_CALL = (
     StepDeadline(),
 )
 LATE_FOR_TOOL = (
-    ToolAssessed(Assessment.CLEAR, ARGUMENTS),
+    of_tool.ToolAssessed(Assessment.CLEAR, ARGUMENTS),
     *(statement("", Said("Ann", meaning)) for meaning in ("approved", "rejected", "reviewed")),
-    NobodyToAsk("message"),
-    ToolReturned(None, "message"),
-    ToolFailed("error", "message"),
-    ToolDeadline("message"),
+    of_tool.NobodyToAsk("message"),
+    of_tool.ToolReturned(None, "message"),
+    of_tool.ToolFailed("error", "message"),
+    of_tool.ToolDeadline("message"),
 )
 
 
@@ -101,8 +86,9 @@ def late_events(tables: Tables) -> dict[int, tuple[Event, ...]]:
     return {id(tables.call): LATE_FOR_CALL, id(tables.tool): LATE_FOR_TOOL}
 
 
-def late_for(instance: str, events: tuple[Event, ...]) -> tuple[Happening, ...]:
+@cache
+def late_for(instance: str, events: tuple[Event, ...]) -> tuple[ExternalEvent, ...]:
     """These events, each of which may change nothing."""
     return tuple(
-        Happening(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event, idle=True) for event in events
+        ExternalEvent(f"late for {instance}: {type(event).__name__}", MAYBE, instance, event, idle=True) for event in events
     )

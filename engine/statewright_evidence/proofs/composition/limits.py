@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
 from statewright_evidence.proofs.composition.normal import AT_WORK
 from statewright_evidence.proofs.composition.scope import Scope
@@ -24,14 +25,11 @@ class Limits:
 
     def __init__(self, scope: Scope) -> None:
         self._scope = scope
-        self._known: dict[Core, tuple[Wrong, ...]] = {}
+        self.passed = cache(self._passed)
 
-    def passed(self, core: Core) -> tuple[Wrong, ...]:
+    def _passed(self, core: Core) -> tuple[Wrong, ...]:
         """What is wrong with this situation."""
-        found = self._known.get(core)
-        if found is None:
-            found = self._known[core] = tuple(self._judge(core))
-        return found
+        return tuple(self._judge(core))
 
     def _judge(self, core: Core) -> Iterator[Wrong]:
         yield from _run_limits(core.run.facts)

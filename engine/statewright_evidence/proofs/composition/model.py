@@ -14,25 +14,26 @@ nothing else comes between, because that stands first in its queue. Nothing come
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 
-from statewright_evidence.proofs.composition.deciding import Deciding
-from statewright_evidence.proofs.composition.drains import After, Drains
-from statewright_evidence.proofs.composition.happenings import Happenings
+from statewright.core.routing import Router
+from statewright_evidence.proofs.composition.decisions import Decisions
+from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, late_events
 from statewright_evidence.proofs.composition.limits import Limits
+from statewright_evidence.proofs.composition.macrostep import Consequence, Macrosteps
 from statewright_evidence.proofs.composition.normal import Late, Normal
-from statewright_evidence.proofs.composition.outside import RUN, TOOL, Pending, What
+from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, begun, given_up
 from statewright_evidence.proofs.composition.scope import Scope
-from statewright_evidence.proofs.composition.situation import Core, Happening, Pool, State, Tables
-from statewright_evidence.proofs.composition.wiring import given_up
+from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Pool, State, Tables
 from statewright_evidence.proofs.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
 from statewright_states.tool.events import ToolResumed
 from statewright_states.words.vocabulary import Resumed
 
-ASKED = (What.PERSON, What.OUTCOME)
-COUNTED_ON = frozenset(What) - {What.RUN_TIMER, What.STEP_TIMER}
+ASKED = (Activity.PERSON, Activity.OUTCOME)
+COUNTED_ON = frozenset(Activity) - {Activity.RUN_TIMER, Activity.STEP_TIMER}
 """What lies outside and will end, or may be ended by a person: something of it keeps a run going."""
 EPOCH = 2
 
@@ -45,15 +46,15 @@ class CompositionModel:
         self.scope = scope
         self.tables = tables or Tables()
         self.pool = Pool()
-        self.happenings = Happenings(scope)
+        self.external_events = ExternalEvents(scope)
         self.late = Late(late_events(self.tables))
         self.limits = Limits(scope)
         self._forgetful = forgetful
         self._normal = Normal(self.pool, self.late, self.tables, forgetful=forgetful)
-        self._deciding = Deciding(self.tables, self.pool)
-        self._drains = Drains(self._deciding, self.happenings, self._normal)
-        self._unprompted: dict[Core, tuple[Happening, ...]] = {}
-        self._waking: dict[str, Happening] = {}
+        self._decisions = Decisions(self.tables, self.pool)
+        self._macrosteps = Macrosteps(Router(self.tables.links), self._decisions, self.external_events, self._normal)
+        self._unprompted = cache(self._unprompted_in)
+        self._told = cache(_told)
         self.requests: dict[str, int] = {}
         """Requests put on the wire by a step, by its label; labels without any are left out."""
         self.starts: dict[str, int] = {}
@@ -66,28 +67,28 @@ class CompositionModel:
     @property
     def met(self) -> frozenset[str]:
         """The ids of the rows and ignores that were met so far."""
-        return frozenset(self._deciding.met | self.late.met)
+        return frozenset(self._decisions.met | self.late.met)
 
     def initial(self) -> tuple[State]:
         """A run that has been asked for."""
-        return (State(self.pool.core(self.pool.new(self.tables.run)), (Pending(What.ADMISSION),)),)
+        return (State(self.pool.core(self.pool.new(self.tables.run)), (Pending(Activity.ADMISSION),)),)
 
     def steps(self, state: State) -> Iterator[Step[State]]:
         """Everything that may happen."""
         if state.wrong:
             return
         if state.core.run.ended:
-            for happening in LATE_FOR_RUN:
-                yield from self._happens(state, happening, None)
+            for external in LATE_FOR_RUN:
+                yield from self._happens(state, external, None)
             return
         if state.waking:
             yield from self._wakes(state)
         else:
             for pending in dict.fromkeys(state.pending):
-                for happening in self.happenings.pending(state.core, pending):
-                    yield from self._happens(state, happening, pending)
-            for happening in self._unprompted_in(state.core):
-                yield from self._happens(state, happening, None)
+                for external in self.external_events.pending(state.core, pending):
+                    yield from self._happens(state, external, pending)
+            for external in self._unprompted(state.core):
+                yield from self._happens(state, external, None)
         if state.deaths < self.scope.deaths:
             yield Step("the process dies", Kind.MAYBE, self._dead(state))
 
@@ -97,32 +98,29 @@ class CompositionModel:
         stop = ", a stop was asked for" if core.run.facts.stop else ""
         parts = [f"run {core.run.state}{stop}"]
         parts += [f"{name} {placed.state}" for name, placed in core.others]
-        outside = [f"{entry.what} {entry.subject or entry.machine.removeprefix(RUN)}".strip() for entry in state.pending]
+        outside = [f"{entry.activity} {entry.subject or entry.machine.removeprefix(RUN)}".strip() for entry in state.pending]
         parts += [f"outside: {', '.join(outside)}"] if outside else []
         parts += [f"still to be told: {', '.join(state.waking)}"] if state.waking else []
         return "; ".join(parts)
 
     # -- what follows ------------------------------------------------------------------------------------------------
 
-    def _unprompted_in(self, core: Core) -> tuple[Happening, ...]:
-        found = self._unprompted.get(core)
-        if found is None:
-            found = self._unprompted[core] = tuple(self.happenings.unprompted(core, self.late.harmless))
-        return found
+    def _unprompted_in(self, core: Core) -> tuple[ExternalEvent, ...]:
+        return tuple(self.external_events.unprompted(core, self.late.harmless))
 
-    def _happens(self, state: State, happening: Happening, pending: Pending | None) -> Iterator[Step[State]]:
-        for after in self._drains.after(state.core, happening):
-            kind = happening.kind
+    def _happens(self, state: State, external: ExternalEvent, pending: Pending | None) -> Iterator[Step[State]]:
+        for after in self._macrosteps.after(state.core, external):
+            kind = external.kind
             left = state.pending
-            if pending is not None and (after.counted or pending.what not in ASKED):
+            if pending is not None and (after.counted or pending.activity not in ASKED):
                 left = _without(left, pending)
-                if isinstance(happening.event, ReplyBegan):
-                    left = (*left, pending._replace(what=What.REPLY))
+                if isinstance(external.event, ReplyBegan):
+                    left = (*left, pending._replace(activity=Activity.REPLY))
             elif pending is not None:
                 kind = Kind.MAYBE  # on record, and counted for nothing: the question stays open
             yield self._step(after, kind, State(after.core, left, state.waking, state.deaths))
 
-    def _step(self, after: After, kind: Kind, to: State) -> Step[State]:
+    def _step(self, after: Consequence, kind: Kind, to: State) -> Step[State]:
         if after.requests:
             self.requests[after.label] = after.requests
         if after.starts:
@@ -132,12 +130,12 @@ class CompositionModel:
             return Step(after.label, kind, State(after.core, deaths=0, wrong=wrong))
         return Step(after.label, kind, to._replace(pending=self._pending(to.pending, after), wrong=wrong))
 
-    def _pending(self, left: tuple[Pending, ...], after: After) -> tuple[Pending, ...]:
-        for effect in after.effects:
-            if effect.begun is None:
-                left = tuple(entry for entry in left if not given_up(effect.command, entry))
-            elif effect.begun not in left:
-                left = (*left, effect.begun)
+    def _pending(self, left: tuple[Pending, ...], after: Consequence) -> tuple[Pending, ...]:
+        for command in after.effects:
+            if (pending := begun(command)) is None:
+                left = tuple(entry for entry in left if not given_up(command, entry))
+            elif pending not in left:
+                left = (*left, pending)
         live = after.core.live
         there = [entry for entry in left if entry.machine in live]
         if self._forgetful:
@@ -154,17 +152,16 @@ class CompositionModel:
 
     def _wakes(self, state: State) -> Iterator[Step[State]]:
         instance, *others = state.waking
-        happening = self._told(state.core, instance)
-        for after in self._drains.after(state.core, happening):
+        unknown = instance == RUN and state.core.run.at(RunState.ACCEPTED)  # its admission is not on record
+        external = self.external_events.of(Pending(Activity.ADMISSION), "")[0] if unknown else self._told(instance)
+        for after in self._macrosteps.after(state.core, external):
             waking = tuple(other for other in others if other in after.core.live)
             yield self._step(after, Kind.DUE, State(after.core, state.pending, waking, state.deaths))
 
-    def _told(self, core: Core, instance: str) -> Happening:
-        text = f"a new process tells {instance}"
-        if instance == RUN and core.run.at(RunState.ACCEPTED):
-            return self.happenings.of(Pending(What.ADMISSION), "")[0]
-        event = ToolResumed(EPOCH, "message") if instance.startswith(TOOL) else Resumed(EPOCH)
-        return self._waking.setdefault(instance, Happening(text, Kind.DUE, instance, event))
+
+def _told(instance: str) -> ExternalEvent:
+    event = ToolResumed(EPOCH, "message") if instance.startswith(TOOL) else Resumed(EPOCH)
+    return ExternalEvent(f"a new process tells {instance}", Kind.DUE, instance, event)
 
 
 def _without(entries: tuple[Pending, ...], gone: Pending) -> tuple[Pending, ...]:

@@ -34,16 +34,13 @@ class Late:
 
     def __init__(self, events: Mapping[int, Sequence[Event]]) -> None:
         self._events = events
-        self._harmless: dict[Placed, bool] = {}
+        self.harmless = cache(self._harmless)
         self.met: set[str] = set()
         """The ids of the ignores that were met so far."""
 
-    def harmless(self, placed: Placed) -> bool:
+    def _harmless(self, placed: Placed) -> bool:
         """Whether the machine has ended and ignores all of it."""
-        known = self._harmless.get(placed)
-        if known is None:
-            known = self._harmless[placed] = placed.ended and all(map(self._ignored(placed), self._events[id(placed.table)]))
-        return known
+        return placed.ended and all(map(self._ignored(placed), self._events[id(placed.table)]))
 
     def _ignored(self, placed: Placed) -> Callable[[Event], bool]:
         def ignored(event: Event) -> bool:

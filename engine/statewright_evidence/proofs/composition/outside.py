@@ -1,14 +1,19 @@
-"""What may be going on outside the machines, and the names by which they are addressed."""
+"""What may be going on outside the machines, and which commands begin it or give it up: the model of the engine's effects."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import NamedTuple
 
+from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
+from statewright_states.form.row import Command
+from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
+from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+
 RUN, CALL, TOOL = "run", "call", "tool"
 
 
-class What(StrEnum):
+class Activity(StrEnum):
     """What is going on outside."""
 
     ADMISSION = "admission"
@@ -32,8 +37,50 @@ class Pending(NamedTuple):
     a person was shown.
     """
 
-    what: What
+    activity: Activity
     machine: str = RUN
     number: int = 0
     subject: str = ""
     arguments: str = ""
+
+
+def begun(command: Command) -> Pending | None:
+    """What an effect begins; None where it gives something up."""
+    match command:
+        case JoinLane():
+            return Pending(Activity.LANE)
+        case BuildContext():
+            return Pending(Activity.CONTEXT, number=command.attempt)
+        case WatchRunDeadline():
+            return Pending(Activity.RUN_TIMER)
+        case AskOutcome():
+            return Pending(Activity.OUTCOME, subject=command.tool)
+        case SendRequest():
+            return Pending(Activity.REQUEST, command.call, command.send)
+        case BackOff():
+            return Pending(Activity.BACKOFF, command.call, command.send)
+        case WatchStepDeadline():
+            return Pending(Activity.STEP_TIMER, command.call)
+        case AssessTool():
+            return Pending(Activity.ASSESSMENT, command.tool)
+        case AskPerson():
+            return Pending(Activity.PERSON, command.tool, arguments=command.arguments)
+        case StartTool():
+            return Pending(Activity.TOOL, command.tool, command.start)
+        case _:
+            return None
+
+
+def given_up(command: Command, pending: Pending) -> bool:
+    """Whether this command gives this up: nobody waits for it any longer, and what comes of it all the same is late."""
+    match command:
+        case AbortRequest():
+            return pending.activity in (Activity.REQUEST, Activity.REPLY) and pending.machine == command.call
+        case AbandonTool():
+            return pending.activity is Activity.TOOL and pending.machine == command.tool
+        case WithdrawQuestion():
+            return pending.activity is Activity.PERSON and pending.machine == command.tool
+        case WithdrawOutcomeQuestion():
+            return pending.activity is Activity.OUTCOME and pending.subject == command.tool
+        case _:
+            return False

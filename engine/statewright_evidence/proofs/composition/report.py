@@ -31,7 +31,7 @@ ASSUMED = """\
 * Nothing comes from a process that has died. A new process tells every machine that has not ended, before anything else.
 * A call that policy wants a person to allow is assessed so, or refused, and never as clear; that is what the engine's
   assessment does.
-* After the first thing that is wrong nothing further is explored on that way.
+* Consequence the first thing that is wrong nothing further is explored on that way.
 """
 
 

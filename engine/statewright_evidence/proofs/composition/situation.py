@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
+from statewright.core.links import LINKS, Link
 from statewright_evidence.proofs.composition.outside import RUN, Pending
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.facts import CallFacts
@@ -24,11 +25,12 @@ from statewright_states.words.vocabulary import ToolRequest
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The tables of the three machines. Hand in changed ones to see what is found out about them."""
+    """The tables of the three machines, and the links. Hand in changed ones to see what is found out about them."""
 
     run: Table[RunFacts] = RUN_TABLE
     call: Table[CallFacts] = CALL
     tool: Table[ToolFacts] = TOOL
+    links: tuple[Link, ...] = LINKS
 
     @property
     def every(self) -> tuple[Table[Any], ...]:
@@ -129,8 +131,8 @@ class State(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Happening:
-    """One thing that may happen, as people read it, and the event that it is for a machine."""
+class ExternalEvent:
+    """One thing that may happen outside, as people read it, and the event that it is for a machine."""
 
     text: str
     kind: Kind

@@ -1,61 +1,110 @@
-"""The surroundings of one scope: everything that a reply may say and that a size may be, for the wiring."""
+"""The surroundings of one scope: the router's port, filled with everything that a reply may say and that a size may be.
+
+A question with several answers is asked again and again: ``every`` has the router make its event once for each way in which all
+that it asks may be answered.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
-from statewright_evidence.proofs.composition.happenings import PASSED, SUMMARY, replies_of
-from statewright_evidence.proofs.composition.scope import Reply, Scope, ToolKind
+from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
+from statewright_evidence.proofs.composition.external_events import PASSED, SUMMARY, replies_of
+from statewright_evidence.proofs.composition.scope import Scope, ToolKind
 from statewright_states.call.commands import ReportCall
 from statewright_states.form.row import Event
-from statewright_states.run.events import (
-    CompactionPlanned,
-    ContextBuilt,
-    ReplyReceived,
-    SummaryFailed,
-    SummaryReady,
-    ToolSettled,
-    VerdictReached,
-)
-from statewright_states.run.facts import RunFacts
+from statewright_states.run import events as of_run
+from statewright_states.run.commands import CancelTool, SkipTool, StopTool
+from statewright_states.tool.events import ToolAssessed
 from statewright_states.words.vocabulary import ToolRequest
 
+T = TypeVar("T")
 
-class Around:
-    """Gives all that may be. Whoever asks sets ``facts``, those of the run, and ``taken``, the names of tool calls in use."""
+
+class EveryAnswer:
+    """A scope's surroundings, with every answer that they may give. ``taken``: the names of tool calls in use."""
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self.facts = RunFacts()
         self.taken: Iterable[str] = ()
-        self.max_attempts = scope.max_attempts
-        self.fallbacks = scope.fallbacks
         self._replies = {reply.name: reply for reply in replies_of(scope)}
+        self._left: list[int] = []
+        """How many answers are left to be given, for each question with several, in the order in which they are asked."""
+        self._asked = 0
 
-    def sizes(self) -> tuple[int, ...]:
-        return self.scope.sizes
+    def every(self, make: Callable[[], T]) -> list[T]:
+        """What ``make`` gives, for each way in which the questions that it asks may be answered."""
+        made: list[T] = []
+        self._left = []
+        while True:
+            self._asked = 0
+            made.append(make())
+            while self._left and not self._left[-1]:
+                self._left.pop()
+            if not self._left:
+                return made
+            self._left[-1] -= 1
 
-    def replies(self, report: ReportCall) -> tuple[Event, ...]:
-        reply = self._replies[report.message or ""]
-        batch = self._free_batch()
-        calls = tuple(_request(f"tool-{batch}.{at}", kind) for at, kind in enumerate(reply.calls, 1))
-        return (_received(reply, calls, report),)
+    def _one_of(self, answers: Sequence[T]) -> T:
+        if self._asked == len(self._left):
+            self._left.append(len(answers) - 1)
+        self._asked += 1
+        return answers[-1 - self._left[self._asked - 1]]
 
-    def verdicts(self, report: ReportCall) -> tuple[Event, ...]:
-        content = report.message == PASSED
-        return (VerdictReached(True, content, 1.0, (), "", **_used(report)),)
+    # -- what the router asks ----------------------------------------------------------------------------------------
 
-    def summaries(self, report: ReportCall) -> tuple[SummaryReady | SummaryFailed, ...]:
-        used, sizes = _used(report), [(size, dropped) for size in self.scope.sizes for dropped in self.scope.dropped]
-        if report.message == SUMMARY:
-            return tuple(SummaryReady(SUMMARY, 1, size, **used, dropped=dropped) for size, dropped in sizes)
-        return tuple(SummaryFailed("no summary", 1, size, **used, dropped=dropped) for size, dropped in sizes)
+    def model_request(self) -> ModelRequest:
+        """Nothing is known of the messages here but their size."""
+        tries = self.scope.max_attempts, self.scope.fallbacks
+        return {"max_attempts": tries[0], "fallbacks": tries[1], "transcript": "", "messages": 0, "added": ()}
 
-    def plans(self) -> tuple[CompactionPlanned, ...]:
-        return tuple(
-            CompactionPlanned(plan.old, plan.dropped, 1, size, "", "") for plan in self.scope.plans for size in self.scope.sizes
-        )
+    def context_tokens(self) -> int:
+        """Each size of the scope."""
+        return self._one_of(self.scope.sizes)
+
+    def reply(self, report: ReportCall) -> ReplySigns:
+        """The reply of the scope whose name stands for its message."""
+        reply, batch = self._replies[report.message or ""], self._free_batch()
+        return {
+            "finish": reply.finish,
+            "has_text": reply.text,
+            "message": "message",
+            "calls": tuple(_request(f"tool-{batch}.{at}", kind) for at, kind in enumerate(reply.calls, 1)),
+            "calls_digest": reply.name,
+            "context_tokens": self.context_tokens(),
+            "cut_off": reply.cut_off,
+            "silent": reply.silent,
+        }
+
+    def judgement(self, report: ReportCall) -> Judgement:
+        """What the judge's message stands for."""
+        return {"completed": report.message == PASSED, "confidence": 1.0, "issues": (), "suggestion": ""}
+
+    def summary(self, report: ReportCall) -> Summary:
+        """A summary where the message stands for one."""
+        left = self._remainder(self._one_of(self.scope.dropped))
+        return Summary(SUMMARY, "", left) if self.holds_summary(report) else Summary(None, "no summary", left)
+
+    def holds_summary(self, report: ReportCall) -> bool:
+        """Whether a call for a summary came back with one."""
+        return report.message == SUMMARY
+
+    def compaction(self) -> tuple[int, Remainder]:
+        """Each plan of the scope."""
+        plan = self._one_of(self.scope.plans)
+        return plan.old, self._remainder(plan.dropped)
+
+    def repeated(self, request: ToolRequest) -> tuple[str, str]:
+        """Some call before this one."""
+        return "earlier", "message"
+
+    def tool_message(self, command: SkipTool | StopTool | CancelTool) -> str:
+        """Some message."""
+        return "message"
+
+    def _remainder(self, dropped: int) -> Remainder:
+        return {"dropped": dropped, "exchanges": 1, "context_tokens": self.context_tokens(), "before": "", "after": ""}
 
     def _free_batch(self) -> int:
         """The first number that no tool call bears which is still there."""
@@ -66,33 +115,17 @@ class Around:
 def noted(event: Event) -> str:
     """What distinguishes this event from the others that might have come in its place."""
     match event:
-        case CompactionPlanned():
+        case of_run.CompactionPlanned():
             return f"{event.old} to summarise, {event.dropped} to drop, {event.context_tokens} tokens then"
-        case SummaryReady() | SummaryFailed():
+        case of_run.SummaryReady() | of_run.SummaryFailed():
             return f"{event.dropped} to drop, {event.context_tokens} tokens then"
-        case ToolSettled() | ContextBuilt():
+        case of_run.ToolSettled() | of_run.ToolOutcomeUnknown() | of_run.ContextBuilt() | of_run.ReplyReceived():
             return f"{event.context_tokens} tokens then"
+        case ToolAssessed():
+            return event.assessment
         case _:
-            return str(getattr(event, "assessment", "")) or type(event).__name__
+            return type(event).__name__
 
 
 def _request(tool: str, kind: ToolKind) -> ToolRequest:
     return ToolRequest(tool, "id", kind.name, "arguments", kind.effect, kind.person, kind.parallel)
-
-
-def _received(reply: Reply, calls: tuple[ToolRequest, ...], report: ReportCall) -> ReplyReceived:
-    return ReplyReceived(
-        finish=reply.finish,
-        has_text=reply.text,
-        message="message",
-        calls=calls,
-        calls_digest=reply.name,
-        context_tokens=1,
-        cut_off=reply.cut_off,
-        silent=reply.silent,
-        **_used(report),
-    )
-
-
-def _used(report: ReportCall) -> dict[str, Any]:
-    return {"attempts": report.attempts, "tokens": report.tokens, "cost_microusd": report.cost_microusd}

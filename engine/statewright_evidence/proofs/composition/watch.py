@@ -21,6 +21,8 @@ SETTLES_ONCE = "settles-once"
 NOTHING_AFTER_STOP = "nothing-begins-after-a-stop"
 ORDER_KEPT = "order-kept"
 BUDGETS_HOLD = "budgets-hold"
+LOST_STAYS_LOST = "lost-stays-lost"
+SUMMARY_IS_ONE = "summary-is-one"
 NOTHING_FOR_THE_ENDED = "nothing-begins-for-what-has-ended"
 
 HARMLESS_TWICE = (ToolEffect.READ, ToolEffect.IDEMPOTENT)
@@ -55,7 +57,7 @@ def over_budget(facts: RunFacts) -> str | None:
     return None
 
 
-def heard(seen: Seen, said: ApprovalGiven, rule: ApprovalRule | None) -> Seen:
+def with_statement(seen: Seen, said: ApprovalGiven, rule: ApprovalRule | None) -> Seen:
     """What is on record about a call after this statement."""
     rule, actor = rule or ANYBODY, _key(said.actor)
     known = [_key(name) for name in rule.approvers] if rule.approvers is not None else [actor]

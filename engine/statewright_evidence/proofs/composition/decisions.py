@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from statewright_evidence.proofs.composition.outside import CALL, RUN, TOOL
@@ -12,11 +13,8 @@ from statewright_states.form.table import Ignored, Refused, Table, Taken
 IGNORED = " (ignored)"
 """Stands after the id of an ignore."""
 
-Decided = tuple[str, Placed, tuple[Command, ...]]
-"""The id of the row or ignore, where the machine stands then, and what is commanded."""
 
-
-class Deciding:
+class Decisions:
     """Decides by these tables, and remembers what was decided."""
 
     def __init__(self, tables: Tables, pool: Pool) -> None:
@@ -24,21 +22,14 @@ class Deciding:
         """The ids of the rows and ignores that were met so far."""
         self._tables: dict[str, Table[Any]] = {RUN: tables.run, CALL: tables.call, TOOL: tables.tool}
         self._pool = pool
-        self._decided: dict[tuple[Placed, Event], Decided | str] = {}
+        self.decide = cache(self._decide)
 
     def new(self, machine: str) -> Placed:
         """A machine of this kind that nothing has happened to."""
         return self._pool.new(self._tables[machine])
 
-    def decide(self, placed: Placed, event: Event) -> Decided | str:
-        """The row, where the machine stands then, and its commands; or why the event is refused."""
-        key = (placed, event)
-        found = self._decided.get(key)
-        if found is None:
-            found = self._decided[key] = self._decide(placed, event)
-        return found
-
-    def _decide(self, placed: Placed, event: Event) -> Decided | str:
+    def _decide(self, placed: Placed, event: Event) -> tuple[str, Placed, tuple[Command, ...]] | str:
+        """The row or ignore, where the machine stands then, and its commands; or why the event is refused."""
         try:
             decision = placed.table.decide(placed.state, placed.facts, event)
         except Exception as error:  # a changed table may command what cannot be worked out

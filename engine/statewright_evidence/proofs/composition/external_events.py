@@ -16,21 +16,13 @@ from statewright_evidence.proofs.composition.late import (
     replied,
     statement,
 )
-from statewright_evidence.proofs.composition.outside import RUN, Pending, What
+from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending
 from statewright_evidence.proofs.composition.scope import Reply, Said, Scope, ToolKind
-from statewright_evidence.proofs.composition.situation import Core, Happening, Placed, Tool
+from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, Tool
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
-from statewright_states.run.events import (
-    ContextBuilt,
-    ContextFailed,
-    LaneGranted,
-    OutcomeStated,
-    RunAdmitted,
-    RunDeadline,
-    StartDenied,
-)
+from statewright_states.run import events as of_run
 from statewright_states.run.facts import CallPhase
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
@@ -40,7 +32,7 @@ DUE, TIMER, PERSON, MAYBE = Kind
 SUMMARY, NO_SUMMARY, PASSED, FAILED = "a summary", "no summary", "passed", "failed"
 
 
-class Happenings:
+class ExternalEvents:
     """What may happen in one scope."""
 
     def __init__(self, scope: Scope) -> None:
@@ -49,18 +41,17 @@ class Happenings:
         self.of = cache(self._of)
         self.unasked = cache(self._unasked)
         self.stale = cache(self._stale)
-        self.late = cache(self._late)
 
-    def pending(self, core: Core, pending: Pending) -> tuple[Happening, ...]:
+    def pending(self, core: Core, pending: Pending) -> tuple[ExternalEvent, ...]:
         """Each way in which this may end."""
         subject = ""
-        if pending.what in (What.REQUEST, What.REPLY):
+        if pending.activity in (Activity.REQUEST, Activity.REPLY):
             subject = core.placed(pending.machine).facts.purpose
-        elif pending.what is What.ASSESSMENT:
+        elif pending.activity is Activity.ASSESSMENT:
             subject = next(tool.seen.request.name for tool in core.tools if tool.name == pending.machine)
         return self.of(pending, subject)
 
-    def unprompted(self, core: Core, harmless: Callable[[Placed], bool]) -> Iterator[Happening]:
+    def unprompted(self, core: Core, harmless: Callable[[Placed], bool]) -> Iterator[ExternalEvent]:
         """What comes unasked: interruptions, what is said without a question, results of earlier requests.
 
         For a machine that has ended only where it is not known that all of it is ``harmless``.
@@ -68,17 +59,16 @@ class Happenings:
         yield from UNPROMPTED
         for call in core.calls:
             if not harmless(call.placed):
-                yield from (
-                    self.late(call.name, False) if call.placed.ended else self.stale(call.name, call.placed.facts.purpose)
-                )
+                ended, purpose = call.placed.ended, call.placed.facts.purpose
+                yield from late_for(call.name, LATE_FOR_CALL) if ended else self.stale(call.name, purpose)
         for tool in core.tools:
             if not harmless(tool.placed):
-                yield from self.late(tool.name, True) if tool.placed.ended else self._about(tool)
+                yield from late_for(tool.name, LATE_FOR_TOOL) if tool.placed.ended else self._about(tool)
         for open_call in core.run.facts.tools:
             if open_call.phase is not CallPhase.UNKNOWN:
                 yield from self.unasked(open_call.request.tool, "outcome")
 
-    def _about(self, tool: Tool) -> Iterator[Happening]:
+    def _about(self, tool: Tool) -> Iterator[ExternalEvent]:
         facts: ToolFacts = tool.placed.facts
         yield from self.unasked(tool.name, "another" if tool.seen.asked else "again")
         decided = tool.placed.at(ToolState.AWAITING_APPROVAL) and facts.approval is not Approval.OPEN
@@ -87,47 +77,49 @@ class Happenings:
 
     # -- each way in which something may end -------------------------------------------------------------------------
 
-    def _of(self, pending: Pending, subject: str) -> tuple[Happening, ...]:
+    def _of(self, pending: Pending, subject: str) -> tuple[ExternalEvent, ...]:
         name, number = pending.machine, pending.number
-        match pending.what:
-            case What.ADMISSION:
-                return (Happening("the run is admitted", DUE, RUN, RunAdmitted(self.scope.settings, "task")),)
-            case What.LANE:
-                return (Happening("its turn in the lane comes", DUE, RUN, LaneGranted()),)
-            case What.CONTEXT:
+        match pending.activity:
+            case Activity.ADMISSION:
+                return (ExternalEvent("the run is admitted", DUE, RUN, of_run.RunAdmitted(self.scope.settings, "task")),)
+            case Activity.LANE:
+                return (ExternalEvent("its turn in the lane comes", DUE, RUN, of_run.LaneGranted()),)
+            case Activity.CONTEXT:
                 return tuple(self._contexts(number))
-            case What.REQUEST if self.scope.streamed:
-                began = Happening(f"the reply to {name} begins", DUE, name, ReplyBegan(number))
+            case Activity.REQUEST if self.scope.streamed:
+                began = ExternalEvent(f"the reply to {name} begins", DUE, name, ReplyBegan(number))
                 return (began, *self._answers(name, number, Purpose(subject)))
-            case What.REQUEST | What.REPLY:
+            case Activity.REQUEST | Activity.REPLY:
                 return tuple(self._answers(name, number, Purpose(subject)))
-            case What.BACKOFF:
-                return (Happening(f"{name} has waited", TIMER, name, BackoffElapsed(number)),)
-            case What.ASSESSMENT:
+            case Activity.BACKOFF:
+                return (ExternalEvent(f"{name} has waited", TIMER, name, BackoffElapsed(number)),)
+            case Activity.ASSESSMENT:
                 return tuple(self._assessments(name, self.kinds[subject]))
-            case What.TOOL:
+            case Activity.TOOL:
                 return self._results(name)
-            case What.PERSON:
+            case Activity.PERSON:
                 return tuple(self._statements(name, pending.arguments))
-            case What.OUTCOME:
+            case Activity.OUTCOME:
                 return tuple(self._outcomes(pending.subject))
-            case What.RUN_TIMER:
-                return (Happening("the run's time is up", MAYBE, RUN, RunDeadline(), ends_run=True),)
-            case What.STEP_TIMER:
-                return (Happening(f"the time of {name} is up", MAYBE, name, StepDeadline()),)
+            case Activity.RUN_TIMER:
+                return (ExternalEvent("the run's time is up", MAYBE, RUN, of_run.RunDeadline(), ends_run=True),)
+            case Activity.STEP_TIMER:
+                return (ExternalEvent(f"the time of {name} is up", MAYBE, name, StepDeadline()),)
 
-    def _contexts(self, attempt: int) -> Iterator[Happening]:
+    def _contexts(self, attempt: int) -> Iterator[ExternalEvent]:
         for size in self.scope.sizes:
-            yield Happening(f"the first messages are ready ({size} tokens)", DUE, RUN, ContextBuilt(attempt, (), size))
+            yield ExternalEvent(
+                f"the first messages are ready ({size} tokens)", DUE, RUN, of_run.ContextBuilt(attempt, (), size)
+            )
         if self.scope.start_fails:
-            yield Happening("the first messages cannot be built", DUE, RUN, ContextFailed("error"))
-            yield Happening("a guard does not let the attempt begin", DUE, RUN, StartDenied("no", ()))
+            yield ExternalEvent("the first messages cannot be built", DUE, RUN, of_run.ContextFailed("error"))
+            yield ExternalEvent("a guard does not let the attempt begin", DUE, RUN, of_run.StartDenied("no", ()))
 
-    def _answers(self, call: str, send: int, purpose: Purpose) -> Iterator[Happening]:
+    def _answers(self, call: str, send: int, purpose: Purpose) -> Iterator[ExternalEvent]:
         for message in self._messages(purpose):
-            yield Happening(f"{call} ({purpose}) is answered: {message}", DUE, call, replied(send, message))
+            yield ExternalEvent(f"{call} ({purpose}) is answered: {message}", DUE, call, replied(send, message))
         for fault in self.scope.faults:
-            yield Happening(f"{call} ({purpose}) fails: {fault}", DUE, call, failed(send, fault))
+            yield ExternalEvent(f"{call} ({purpose}) fails: {fault}", DUE, call, failed(send, fault))
 
     def _messages(self, purpose: Purpose) -> tuple[str, ...]:
         match purpose:
@@ -140,59 +132,56 @@ class Happenings:
             case Purpose.EVALUATION:
                 return tuple(PASSED if content else FAILED for content in self.scope.verdicts)
 
-    def _assessments(self, tool: str, kind: ToolKind) -> Iterator[Happening]:
+    def _assessments(self, tool: str, kind: ToolKind) -> Iterator[ExternalEvent]:
         for found in kind.assessed:
             message = "message" if found in (Assessment.FAULTY, Assessment.DENIED) else None
-            yield Happening(f"{tool} is assessed: {found}", DUE, tool, ToolAssessed(found, ARGUMENTS, message))
+            yield ExternalEvent(f"{tool} is assessed: {found}", DUE, tool, ToolAssessed(found, ARGUMENTS, message))
 
-    def _results(self, tool: str) -> tuple[Happening, ...]:
+    def _results(self, tool: str) -> tuple[ExternalEvent, ...]:
         return (
-            Happening(f"{tool} returns", DUE, tool, ToolReturned(None, "message")),
-            Happening(f"{tool} raises", DUE, tool, ToolFailed("error", "message")),
-            Happening(f"the time of {tool} is up", DUE, tool, ToolDeadline("message")),
+            ExternalEvent(f"{tool} returns", DUE, tool, ToolReturned(None, "message")),
+            ExternalEvent(f"{tool} raises", DUE, tool, ToolFailed("error", "message")),
+            ExternalEvent(f"the time of {tool} is up", DUE, tool, ToolDeadline("message")),
         )
 
-    def _statements(self, tool: str, shown: str) -> Iterator[Happening]:
+    def _statements(self, tool: str, shown: str) -> Iterator[ExternalEvent]:
         for said in self.scope.said:
             ending = " and ends the run" if said.ends_run else ""
-            yield Happening(
+            yield ExternalEvent(
                 f"{said.actor!r} says of {tool}: {said.meaning}{ending}", PERSON, tool, statement(tool, said, shown)
             )
         if self.scope.nobody:
-            yield Happening(f"nobody can be asked about {tool}", DUE, tool, NobodyToAsk("message"))
+            yield ExternalEvent(f"nobody can be asked about {tool}", DUE, tool, NobodyToAsk("message"))
 
-    def _outcomes(self, tool: str) -> Iterator[Happening]:
+    def _outcomes(self, tool: str) -> Iterator[ExternalEvent]:
         for go_on in (True, False):
             for actor in dict.fromkeys(said.actor for said in self.scope.said):
                 text = f"{actor!r} says of the lost end of {tool}: {'go on' if go_on else 'end the run'}"
-                yield Happening(text, PERSON, RUN, OutcomeStated(tool, go_on, actor, ""))
+                yield ExternalEvent(text, PERSON, RUN, of_run.OutcomeStated(tool, go_on, actor, ""))
 
     # -- unasked, late, twice ----------------------------------------------------------------------------------------
 
-    def _unasked(self, tool: str, what: str) -> tuple[Happening, ...]:
+    def _unasked(self, tool: str, what: str) -> tuple[ExternalEvent, ...]:
         first = {said.meaning: said for said in reversed(self.scope.said)}.values() or (Said("Ann", "approved"),)
         match what:
             case "outcome":
-                event = OutcomeStated(tool, True, next(iter(first)).actor, "")
-                return (Happening(f"unasked, about the end of {tool}: go on", MAYBE, RUN, event, idle=True),)
+                event = of_run.OutcomeStated(tool, True, next(iter(first)).actor, "")
+                return (ExternalEvent(f"unasked, about the end of {tool}: go on", MAYBE, RUN, event, idle=True),)
             case "nobody":
                 text = f"late: nobody could be asked about {tool}"
-                return (Happening(text, MAYBE, tool, NobodyToAsk("message"), idle=True),)
+                return (ExternalEvent(text, MAYBE, tool, NobodyToAsk("message"), idle=True),)
             case _:
                 about = ANOTHER if what == "another" else ARGUMENTS
                 of = f"another version of {tool}" if what == "another" else tool
                 told = [
                     (f"unasked, {said.actor!r} says of {of}: {said.meaning}", statement(tool, said, about)) for said in first
                 ]
-                return tuple(Happening(text, MAYBE, tool, event, idle=True) for text, event in told)
+                return tuple(ExternalEvent(text, MAYBE, tool, event, idle=True) for text, event in told)
 
-    def _stale(self, call: str, purpose: Purpose) -> tuple[Happening, ...]:
+    def _stale(self, call: str, purpose: Purpose) -> tuple[ExternalEvent, ...]:
         """Results of a request before the current one."""
         message = next(iter(self._messages(purpose)), "")
         return late_for(call, (ReplyBegan(0), replied(0, message), failed(0, Fault.TRANSIENT)))
-
-    def _late(self, instance: str, tool: bool) -> tuple[Happening, ...]:
-        return late_for(instance, LATE_FOR_TOOL if tool else LATE_FOR_CALL)
 
 
 def replies_of(scope: Scope) -> tuple[Reply, ...]:

@@ -1,0 +1,100 @@
+"""What routing has to know beyond a command and the run's facts: sizes, digests, what a reply says. One small port.
+
+A running engine fills it from the messages (``run_surroundings``), a replay takes what was measured from the record, and a
+proof of run, calls and tool calls together (``statewright_evidence.proofs.composition``) fills it with everything that may be.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol, TypedDict
+
+from statewright_states.call.commands import ReportCall
+from statewright_states.run.commands import CancelTool, SkipTool, StopTool
+from statewright_states.run.facts import CutOff, Finish
+from statewright_states.words.vocabulary import ToolRequest
+
+
+class ModelRequest(TypedDict):
+    """What a model is about to be shown (``CallRequested``), and how often one model, and how many more, may be tried."""
+
+    max_attempts: int
+    fallbacks: int
+    transcript: str
+    messages: int
+    added: tuple[str, ...]
+
+
+class ReplySigns(TypedDict):
+    """What a reply says (``ReplyReceived``)."""
+
+    finish: Finish
+    has_text: bool
+    message: str
+    calls: tuple[ToolRequest, ...]
+    calls_digest: str
+    context_tokens: int
+    cut_off: CutOff
+    silent: bool
+
+
+class Judgement(TypedDict):
+    """What a judge said (``VerdictReached``)."""
+
+    completed: bool
+    confidence: float
+    issues: tuple[str, ...]
+    suggestion: str
+
+
+class Remainder(TypedDict):
+    """What has to be dropped from the messages, and what is left of them then (``CompactionPlanned``)."""
+
+    dropped: int
+    exchanges: int
+    context_tokens: int
+    before: str
+    after: str
+
+
+class Summary(NamedTuple):
+    """What came of a call for a summary: its digest, or None and why it cannot be used."""
+
+    message: str | None
+    error: str
+    left: Remainder
+
+
+class Surroundings(Protocol):
+    """What routing asks for. Each answer is about this moment: the events before it have been applied."""
+
+    def model_request(self) -> ModelRequest:
+        """What a model would be shown now; what the run itself ``added`` to the messages is given once."""
+        ...
+
+    def context_tokens(self) -> int:
+        """The size of the messages, with the tool results so far."""
+        ...
+
+    def reply(self, report: ReportCall) -> ReplySigns:
+        """What the reply to a generation or closing call says."""
+        ...
+
+    def judgement(self, report: ReportCall) -> Judgement:
+        """What the judge's reply says."""
+        ...
+
+    def summary(self, report: ReportCall) -> Summary:
+        """What came of a call for a summary, whether or not there was a reply."""
+        ...
+
+    def compaction(self) -> tuple[int, Remainder]:
+        """How many messages a summary would stand for, and what would be left without one."""
+        ...
+
+    def repeated(self, request: ToolRequest) -> tuple[str, str]:
+        """The name of the same call before this one, and the digest of the tool message that gives its result again."""
+        ...
+
+    def tool_message(self, command: SkipTool | StopTool | CancelTool) -> str:
+        """The digest of the tool message that says that a call was not run."""
+        ...
