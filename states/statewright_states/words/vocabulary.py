@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from statewright_states.form.row import Event
@@ -39,6 +40,29 @@ class StopReason(StrEnum):
     EVALUATION_FAILED = "evaluation_failed"
     APPROVAL_DENIED = "approval_denied"
     INTERNAL_ERROR = "internal_error"
+
+
+REASONS: Mapping[Status, tuple[StopReason, ...]] = {
+    Status.SUCCESS: (StopReason.COMPLETED,),
+    Status.PARTIAL: (
+        StopReason.MAX_STEPS,
+        StopReason.STEP_TIMEOUT,
+        StopReason.RUN_TIMEOUT,
+        StopReason.INTERRUPTED,
+        StopReason.CANCELLED,
+        StopReason.TRUNCATED,
+        StopReason.BLOCKED,
+        StopReason.EMPTY_REPLY,
+        StopReason.INCOMPLETE,
+        StopReason.REPEATING,
+        StopReason.BUDGET_EXCEEDED,
+        StopReason.TOOL_OUTCOME_UNKNOWN,
+        StopReason.EVALUATION_FAILED,
+        StopReason.APPROVAL_DENIED,
+    ),
+    Status.FAILED: (StopReason.CONTEXT_FULL, StopReason.LLM_ERROR, StopReason.INTERNAL_ERROR),
+}
+"""The reasons for which a run may end so; every reason belongs to one end."""
 
 
 class Purpose(StrEnum):
