@@ -19,7 +19,7 @@ from statewright_states.plan_build.facts import (
     PlanBuildState,
 )
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, Status, StopReason, StopRequested
 from walker import Walker, Witness
 
 S = PlanBuildState
@@ -38,10 +38,11 @@ def possible(state: StrEnum, facts: PlanBuildFacts, chance: Random) -> Sequence[
 
 
 def ended(run: str, chance: Random) -> ChildEnd:
+    status = chance.choice(tuple(Ending))
     return ChildEnd(
         run=run,
-        status=chance.choice(tuple(Ending)),
-        stop_reason=chance.choice(tuple(StopReason)),
+        status=status,
+        stop_reason=chance.choice(REASONS[Status(status)]),
         output=f"the output of {run}",
         transcript="messages",
         spoke=chance.random() < 0.7,

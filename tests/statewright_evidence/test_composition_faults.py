@@ -16,10 +16,11 @@ from statewright_evidence.proofs.properties import Finding
 from statewright_evidence.section import Outcome
 from statewright_states.call.table import CALL
 from statewright_states.errors import Fault
-from statewright_states.form.row import SAME, Effect, Row
+from statewright_states.form.row import SAME, Effect, Row, effect
 from statewright_states.form.table import Table
 from statewright_states.run.commands import RequestTool
 from statewright_states.run.effects import launch_tools
+from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolReturned
@@ -67,7 +68,7 @@ def swapped(table: Table[Any], one: str, other: str) -> Table[Any]:
 
 def do_without(table: Table[Any], identity: str, effect: str) -> Table[Any]:
     row = next(row for row in table.rows if row.id == identity)
-    return changed(table, identity, do=tuple(done for done in row.do if done.__name__ != effect))
+    return changed(table, identity, do=tuple(done for done in row.do if done.name != effect))
 
 
 def folding(table: Table[Any], fold: Callable[[Any, Any, Any], Any]) -> Table[Any]:
@@ -90,7 +91,8 @@ def an_exit_from_success() -> Table[Any]:
     return broken
 
 
-def launch_all(facts: RunFacts, event: Any) -> tuple[Any, ...]:
+@effect
+def launch_all(facts: RunFacts, event: ReplyReceived) -> tuple[RequestTool, ...]:
     """All calls of a reply at once, whatever the configuration says."""
     return tuple(RequestTool(call, released=True) for call in event.calls)
 

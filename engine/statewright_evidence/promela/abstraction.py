@@ -97,7 +97,7 @@ class Abstraction:
 
     def done(self, row: Row) -> tuple[str, ...]:
         """The assignments of a row's effects, in their order."""
-        return tuple(text for effect in row.do for text in self._done_by(effect.__name__))
+        return tuple(text for effect in row.do for text in self._done_by(effect.name))
 
     def _done_by(self, effect: str) -> tuple[str, ...]:
         if effect not in self.effects and effect not in self.without_effect:

@@ -223,7 +223,7 @@ class _Writer:
         for row in cell.rows:
             to = row.target(state)
             then = [f"after_{self._happening(happening)}()"] if happening.then else []
-            effects = [effect.__name__ for effect in row.do if self.data.effects.get(effect.__name__)]
+            effects = [effect.name for effect in row.do if self.data.effects.get(effect.name)]
             then += [f"{self._effect(name)}()" for name in effects]
             if to in self.declared.final:
                 then = []  # its data is forgotten

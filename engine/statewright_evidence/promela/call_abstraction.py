@@ -6,7 +6,6 @@ Left out: texts, times, and the number of each request; whether a result belongs
 from __future__ import annotations
 
 from statewright_evidence.promela.abstraction import Abstraction, Choice, Happening, Variable, answer_names
-from statewright_evidence.promela.free_model import declaration_of
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import (
     AttemptFailed,
@@ -66,7 +65,7 @@ HAPPENINGS = (
 )
 CALL_ABSTRACTION = Abstraction(
     bounds={"MAX_ATTEMPTS": 3, "MAX_FALLBACKS": 2, "MAX_REQUESTS": 9},
-    constants=answer_names(declaration_of(CALL)),
+    constants=answer_names(CALL.declared),
     variables=VARIABLES,
     happenings=HAPPENINGS,
     questions={

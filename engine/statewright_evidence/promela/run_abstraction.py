@@ -9,7 +9,6 @@ can come is said here by hand.
 from __future__ import annotations
 
 from statewright_evidence.promela.abstraction import Abstraction, Choice, Happening, Variable, answer_names
-from statewright_evidence.promela.free_model import declaration_of
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.run.events import (
     CallDecided,
@@ -233,7 +232,7 @@ WITHOUT_EFFECT = frozenset(
 
 RUN_ABSTRACTION = Abstraction(
     bounds=BOUNDS,
-    constants={**{phase: number for number, phase in enumerate(PHASES)}, **answer_names(declaration_of(RUN))},
+    constants={**{phase: number for number, phase in enumerate(PHASES)}, **answer_names(RUN.declared)},
     variables=VARIABLES,
     happenings=HAPPENINGS,
     questions=QUESTIONS,

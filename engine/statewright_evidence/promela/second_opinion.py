@@ -11,7 +11,7 @@ from statewright_evidence.promela.abstraction import Abstraction
 from statewright_evidence.promela.bounded_model import bounded_model
 from statewright_evidence.promela.call_abstraction import CALL_ABSTRACTION
 from statewright_evidence.promela.check import HOW_TO_GET_THEM, missing_programs
-from statewright_evidence.promela.free_model import declaration_of, free_model
+from statewright_evidence.promela.free_model import free_model
 from statewright_evidence.promela.model import COURSES, SAFETY, Promela
 from statewright_evidence.promela.opinions import Opinion, bounded_opinion, free_opinion
 from statewright_evidence.promela.run_abstraction import RUN_ABSTRACTION
@@ -57,8 +57,8 @@ def section() -> Section:
     if missing:
         return not_checked(f"{' and '.join(missing)} cannot be found here: {HOW_TO_GET_THEM}.", time.monotonic() - began)
     try:
-        opinions = [free_opinion(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES]
-        opinions += [bounded_opinion(declaration_of(table), data) for table, data in BOUNDED]
+        opinions = [free_opinion(one.table.declared, AT_ONCE[one.table.name]) for one in MACHINES]
+        opinions += [bounded_opinion(table.declared, data) for table, data in BOUNDED]
     except ConfigurationError as error:
         return not_checked(f"{error.what} ({error.where}): {error.cure}.", time.monotonic() - began)
     return judged(opinions, time.monotonic() - began)
@@ -66,8 +66,8 @@ def section() -> Section:
 
 def models() -> tuple[Promela, ...]:
     """Every model that is checked."""
-    free = (free_model(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES)
-    return (*free, *(bounded_model(declaration_of(table), data) for table, data in BOUNDED))
+    free = (free_model(one.table.declared, AT_ONCE[one.table.name]) for one in MACHINES)
+    return (*free, *(bounded_model(table.declared, data) for table, data in BOUNDED))
 
 
 def not_checked(why: str, seconds: float) -> Section:

@@ -165,7 +165,7 @@ def _ends_are_declared(table: Declaration) -> None:
                 table,
                 f"nothing says what tells of the end in {state}",
                 f"state {state}",
-                "give the table a mapping of every final state to what a row that leads there gives, or a sequence if none does",
+                "map every final state to what a row that leads there gives, or give a sequence if nothing tells of ends",
             )
 
 
@@ -204,14 +204,14 @@ def check_links(tables: Iterable[tuple[str, Iterable[Row]]], links: Iterable[tup
     ``tables`` are names and rows, ``links`` pairs of a table's name and a type of its commands. Raises DeclarationError.
     """
     known = Counter(links)
-    given = dict.fromkeys(
-        (name, kind) for name, rows in tables for row in rows for effect in row.do for part in effect.gives for kind in part.kinds
-    )
+    parts = ((name, part) for name, rows in tables for row in rows for effect in row.do for part in effect.gives)
+    given = dict.fromkeys((name, kind) for name, part in parts for kind in part.kinds)
     for name, kind in (*given, *known):
-        if (found := known[name, kind]) != 1 or (name, kind) not in given:
+        if known[name, kind] != 1 or (name, kind) not in given:
+            givers = "rows" if (name, kind) in given else "no row"
             raise DeclarationError(
                 "commands-have-one-link",
-                f"{kind.__name__} is given by {'no row' if (name, kind) not in given else 'rows'} and has {found or 'no'} links",
+                f"{kind.__name__} is given by {givers} and has {known[name, kind] or 'no'} links",
                 where=f"table {name}, command {kind.__name__}",
                 cure="declare one link for every command that rows give: what becomes of it, or who carries it out",
             )

@@ -131,6 +131,7 @@ def effect(function: Callable[[Any, Any], Commands] | None = None, /, *, called:
 
     ``called`` is its name where that is not the function's. Raises DeclarationError when it does not say what it gives.
     """
+
     def declare(function: Callable[[Any, Any], Commands]) -> Effect[Any, Any]:
         return _declared(function, called or function.__name__, values)
 

@@ -17,8 +17,8 @@ from statewright_states.frozen import dataclass
 if TYPE_CHECKING:  # type variables with a default are newer than the Python that this runs on: a bare ``Row`` is any row
     from typing_extensions import TypeVar as TypeVariable
 
-    F = TypeVariable("F", contravariant=True, default=Any)
-    E = TypeVariable("E", contravariant=True, default=Any)
+    F = TypeVariable("F", contravariant=True, default=Any)  # noqa: PLC0105 - short, because it stands in every line
+    E = TypeVariable("E", contravariant=True, default=Any)  # noqa: PLC0105
 else:
     F = TypeVar("F")
     E = TypeVar("E")

@@ -93,12 +93,11 @@ class Table(Generic[F]):
         )
         cells = declared.cells()
         check(declared, cells)
+        self.declared = declared
         self.name = name
         self.states = declared.states
         self.initial = initial
         self.final = frozenset(declared.final)
-        self.ends = declared.ends
-        self.unreported = declared.unreported
         self.rows = declared.rows
         self.ignores = declared.ignores
         self.happy = declared.happy

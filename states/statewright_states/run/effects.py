@@ -79,25 +79,26 @@ def build_correction(facts: RunFacts, event: VerdictReached) -> BuildContext:
 
 @effect
 def call_model(facts: RunFacts, event: Event) -> CallModel:
-    return _call(facts, Purpose.GENERATION)
+    return call_of(facts, Purpose.GENERATION)
 
 
 @effect
 def judge(facts: RunFacts, event: Event) -> CallModel:
-    return _call(facts, Purpose.EVALUATION)
+    return call_of(facts, Purpose.EVALUATION)
 
 
 @effect
 def summarise(facts: RunFacts, event: Event) -> CallModel:
-    return _call(facts, Purpose.SUMMARY)
+    return call_of(facts, Purpose.SUMMARY)
 
 
 @effect
 def close(facts: RunFacts, event: Event) -> tuple[AskToClose, CallModel]:
-    return (AskToClose(), _call(facts, Purpose.CLOSING))
+    return (AskToClose(), call_of(facts, Purpose.CLOSING))
 
 
-def _call(facts: RunFacts, purpose: Purpose) -> CallModel:
+def call_of(facts: RunFacts, purpose: Purpose) -> CallModel:
+    """The next call of the model."""
     new_step = purpose is Purpose.GENERATION and not facts.overflowed
     step = facts.step + 1 if new_step else facts.step
     return CallModel(f"call-{facts.calls + 1}", purpose, step)

@@ -12,10 +12,11 @@ from small_turnstile import CLOSING, PAYMENT, REPAIR, SMALL, WALK, small, table
 from statewright_evidence.promela.bounded_model import bounded_model
 from statewright_evidence.promela.bounded_table import LOST, every_run_ends
 from statewright_evidence.promela.expressions import in_promela, names_in, value_of, with_values
-from statewright_evidence.promela.free_model import declaration_of
 from statewright_evidence.promela.run_abstraction import RUN_ABSTRACTION
 from statewright_evidence.proofs.explorer import explore
 from statewright_states.errors import InternalError
+from statewright_states.form.row import effect
+from statewright_states.run.commands import FinishRun
 from statewright_states.run.table import RUN
 from turnstile import PASS, T, changed, turnstile, without
 
@@ -66,7 +67,7 @@ def test_an_event_without_a_row_is_a_lost_one() -> None:
 
 
 def test_a_model_is_the_same_text_each_time_and_names_every_row() -> None:
-    declared = declaration_of(RUN)
+    declared = RUN.declared
     model = bounded_model(declared, RUN_ABSTRACTION)
     assert model == bounded_model(declared, RUN_ABSTRACTION)
     assert {row.id for row in RUN.rows} <= {place.id for place in model.places.values()}
@@ -78,8 +79,9 @@ def test_a_question_or_an_effect_that_the_data_does_not_know_is_refused() -> Non
     with pytest.raises(InternalError, match="does not know the question 'full'"):
         bounded_model(turnstile(), replace(SMALL, questions={}))
 
-    def surprise(facts: object, event: object) -> tuple[()]:
-        return ()
+    @effect
+    def surprise(facts: object, event: object) -> FinishRun | None:
+        return None
 
     with pytest.raises(InternalError, match="does not know the effect 'surprise'"):
         bounded_model(changed(PASS, do=(surprise,)), SMALL)

@@ -10,7 +10,6 @@ from itertools import product
 
 from statewright_evidence.promela.bounded_table import LOST, BoundedTable, Vector, a_stop_leads_to_an_end, every_run_ends
 from statewright_evidence.promela.call_abstraction import CALL_ABSTRACTION
-from statewright_evidence.promela.free_model import declaration_of
 from statewright_evidence.proofs.explorer import explore
 from statewright_states.call.events import (
     AttemptFailed,
@@ -29,7 +28,7 @@ from statewright_states.words.vocabulary import CancelRequested, Purpose, Resume
 
 S = CallState
 MODEL = BoundedTable(
-    declaration_of(CALL), replace(CALL_ABSTRACTION, bounds={"MAX_ATTEMPTS": 2, "MAX_FALLBACKS": 1, "MAX_REQUESTS": 4})
+    CALL.declared, replace(CALL_ABSTRACTION, bounds={"MAX_ATTEMPTS": 2, "MAX_FALLBACKS": 1, "MAX_REQUESTS": 4})
 )
 
 

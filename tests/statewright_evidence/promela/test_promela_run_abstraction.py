@@ -13,7 +13,6 @@ from functools import cache
 from itertools import product
 
 from statewright_evidence.promela.bounded_table import LOST, BoundedTable, Vector
-from statewright_evidence.promela.free_model import declaration_of
 from statewright_evidence.promela.run_abstraction import PHASES, RUN_ABSTRACTION
 from statewright_evidence.proofs.explorer import explore
 from statewright_evidence.proofs.properties import Kind
@@ -38,7 +37,7 @@ S = RunState
 SPENT = 10
 """Tokens that use up a budget."""
 SMALL = replace(RUN_ABSTRACTION, bounds={"MAX_STEPS": 2, "MAX_CONTINUATIONS": 1, "MAX_RETRIES": 1, "MAX_SAME": 1})
-MODEL = BoundedTable(declaration_of(RUN), SMALL)
+MODEL = BoundedTable(RUN.declared, SMALL)
 FULL = RunSettings(
     max_steps=2,
     on_limit=OnLimit.CLOSE,

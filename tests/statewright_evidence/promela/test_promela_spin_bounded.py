@@ -8,7 +8,6 @@ from small_turnstile import CLOSING, KICKING, PAYMENT, REPAIR, SMALL, WALK, smal
 from statewright_evidence.promela.abstraction import Abstraction
 from statewright_evidence.promela.bounded_model import ENDS, STOP_ENDS, bounded_model
 from statewright_evidence.promela.check import Checked, check
-from statewright_evidence.promela.free_model import declaration_of
 from statewright_evidence.promela.opinions import bounded_opinion
 from statewright_evidence.promela.pan import rows_of
 from statewright_evidence.promela.run_abstraction import RUN_ABSTRACTION
@@ -24,7 +23,7 @@ def first_error(declared: Declaration, data: Abstraction, *claims: str) -> Check
 
 def test_spin_and_the_explorer_come_to_the_same_states_of_the_run_with_its_data() -> None:
     data = replace(RUN_ABSTRACTION, bounds={"MAX_STEPS": 2, "MAX_CONTINUATIONS": 1, "MAX_RETRIES": 1, "MAX_SAME": 1})
-    opinion = bounded_opinion(declaration_of(RUN), data, claims=())
+    opinion = bounded_opinion(RUN.declared, data, claims=())
     assert all(one.report.holds for one in opinion.checked)
     assert opinion.agree
     assert (len(opinion.theirs), len(opinion.ours)) == (620, 620)
@@ -66,7 +65,7 @@ def test_a_state_that_waits_for_nothing_is_found() -> None:
 
 def test_a_stop_of_the_run_that_waits_for_a_person_is_found_with_the_rows_on_the_way() -> None:
     rows = tuple(replace(row, to=SAME, do=()) if row.id == "RUN-71" else row for row in RUN.rows)
-    found = first_error(replace(declaration_of(RUN), rows=rows), RUN_ABSTRACTION)
+    found = first_error(replace(RUN.declared, rows=rows), RUN_ABSTRACTION)
     assert found.report.what == "assertion violated no_person"
     assert found.trail[-2:] == ("ACTING + ToolOutcomeUnknown: tool=2", "[RUN-71] ACTING")
 

@@ -16,11 +16,11 @@ from statewright_states.plan_build.facts import (
     PlanBuildSettings,
     PlanBuildState,
 )
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, StopReason, StopRequested
 
 S = PlanBuildState
 BOUNDS = (
-    "each end of a run (success, partial, failed) for each stop reason, with and without words of the model; partial plans "
+    "each end of a run (success, partial, failed) for each of its stop reasons, with and without words of the model; partial plans "
     "accepted or not; a stop, a cancellation, a defect and a resumption at any time"
 )
 PLANNING = (S.PLANNING,)
@@ -33,7 +33,8 @@ def ended(run: str, status: Ending, reason: StopReason, spoke: bool) -> ChildEnd
 
 
 def _ends(run: str) -> tuple[ChildEnd, ...]:
-    return tuple(ended(run, status, reason, spoke) for status in Ending for reason in StopReason for spoke in (False, True))
+    reasons = [(Ending(status), reason) for status in REASONS for reason in REASONS[status]]
+    return tuple(ended(run, status, reason, spoke) for status, reason in reasons for spoke in (False, True))
 
 
 ADMITTED = tuple(TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (False, True))
