@@ -23,9 +23,10 @@ from statewright_states.run.effects import launch_tools
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolReturned
+from statewright_states.tool.commands import AssessTool
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolFailed, ToolReturned
 from statewright_states.tool.facts import ToolFacts, ToolState
-from statewright_states.tool.table import TOOL, assess, report_settled, start
+from statewright_states.tool.table import TOOL, report_settled, start
 from statewright_states.words.approval import ApprovalRule
 from statewright_states.words.vocabulary import StopRequested
 
@@ -95,6 +96,11 @@ def an_exit_from_success() -> Table[Any]:
 def launch_all(facts: RunFacts, event: ReplyReceived) -> tuple[RequestTool, ...]:
     """All calls of a reply at once, whatever the configuration says."""
     return tuple(RequestTool(call, released=True) for call in event.calls)
+
+
+@effect
+def assess_again(facts: ToolFacts, event: ToolFailed) -> AssessTool:
+    return AssessTool(facts.tool)
 
 
 def forgetting_the_result(facts: ToolFacts, event: Any, commands: Any) -> ToolFacts:
@@ -242,7 +248,7 @@ PLANTED = (
         "a tool that is assessed and run again",
         "nothing-goes-round",
         ASSESSED,
-        Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess,))),
+        Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess_again,))),
         "TOOL-21",
     ),
     Planted("a request beyond the worst case", "requests-bounded", TRIED, Tables(call=UNBOUND), "CALL-04"),

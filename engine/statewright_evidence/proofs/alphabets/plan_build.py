@@ -20,8 +20,8 @@ from statewright_states.words.vocabulary import REASONS, CancelRequested, Resume
 
 S = PlanBuildState
 BOUNDS = (
-    "each end of a run (success, partial, failed) for each of its stop reasons, with and without words of the model; partial plans "
-    "accepted or not; a stop, a cancellation, a defect and a resumption at any time"
+    "each end of a run (success, partial, failed) for each of its stop reasons, with and without words of the model; partial "
+    "plans accepted or not; a stop, a cancellation, a defect and a resumption at any time"
 )
 PLANNING = (S.PLANNING,)
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
