@@ -52,7 +52,7 @@ from statewright_states.tool.events import ToolAssessed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.words.messages import Message
-from statewright_states.words.vocabulary import Purpose
+from statewright_states.words.vocabulary import Purpose, RunStalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class RunExecution:
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
-            case CallFailed() | ContextFailed() | EngineFailed() | StartDenied():
+            case CallFailed() | ContextFailed() | EngineFailed() | RunStalled() | StartDenied():
                 self.projection.error = event.error
             case _:
                 pass

@@ -21,7 +21,7 @@ from statewright_states.run import commands as run
 from statewright_states.run import events as of_run
 from statewright_states.tool import commands as tool
 from statewright_states.tool import events as of_tool
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, RunStalled, StopRequested
 
 
 class Party(StrEnum):
@@ -127,8 +127,8 @@ LINKS: tuple[Link, ...] = (
     Link(P.JOURNAL, None, P.RUN, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.CALL, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.TOOL, (of_tool.ToolResumed,), note="taken up again"),
-    Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed,), note="a defect ends the task visibly"),
-    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, of_run.EstimatorFailed), note="a defect, or a broken estimator"),
+    Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed, RunStalled), note="a defect ends the task visibly"),
+    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, RunStalled, of_run.EstimatorFailed), note="a defect, or a broken estimator"),
 )
 # fmt: on
 """Every command of every machine once, then the events without a command."""

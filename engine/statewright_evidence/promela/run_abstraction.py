@@ -34,7 +34,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import RunState
 from statewright_states.run.table import LIVE, RUN
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, RunStalled, StopRequested
 
 S = RunState
 DUE, TIMER, PERSON, MAYBE = Kind
@@ -147,6 +147,7 @@ HAPPENINGS = (
     Happening(StopRequested, MAYBE, LIVE, then=("stop = 1",)),
     Happening(CancelRequested, MAYBE, LIVE, ends=True),
     Happening(EngineFailed, MAYBE, LIVE, ends=True),
+    Happening(RunStalled, MAYBE, LIVE, ends=True),
     Happening(EstimatorFailed, MAYBE, LIVE),
     Happening(MessageUnreadable, MAYBE, LIVE),
     Happening(OutcomeStated, MAYBE, LIVE, when=f"tool == 0 or {PHASE} != UNKNOWN", about=(Choice("tool", last="2"),)),

@@ -25,13 +25,13 @@ from statewright_states.plan_build.events import EngineFailed as TaskFailed
 from statewright_states.run.events import EngineFailed, RunDeadline
 from statewright_states.run.table import RUN
 from statewright_states.tool.events import ToolCancelled
-from statewright_states.words.vocabulary import CancelRequested
+from statewright_states.words.vocabulary import CancelRequested, RunStalled
 
 AT_ONCE: Mapping[str, tuple[type[Event], ...]] = {
-    "run": (CancelRequested, RunDeadline, EngineFailed),
+    "run": (CancelRequested, RunDeadline, EngineFailed, RunStalled),
     "call": (CancelRequested, StepDeadline),
     "tool": (ToolCancelled,),
-    "plan_build": (TaskFailed,),
+    "plan_build": (TaskFailed, RunStalled),
 }
 """The events that have to end a machine wherever it lives."""
 BOUNDED: tuple[tuple[Table[Any], Abstraction], ...] = ((RUN, RUN_ABSTRACTION), (CALL, CALL_ABSTRACTION))

@@ -24,7 +24,7 @@ from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, Status, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, Status, StopReason, StopRequested
 
 ENDED_BY_SOMEBODY = (StopReason.INTERRUPTED, StopReason.CANCELLED, StopReason.APPROVAL_DENIED)
 """Why a run ends that somebody did not want to go on: what it said by then is not built on."""
@@ -223,6 +223,8 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-STOP-2",), why="the build's run ends at once, and what it used is counted"),
         Row("PLAN-26", LIVE,       EngineFailed,    S.FAILED,   do=(finish(R.INTERNAL_ERROR),),
             req=("R-FAULT-1",), why="a defect of the engine ends the task visibly; it never hangs"),
+        Row("PLAN-40", LIVE,       RunStalled,      S.FAILED,   do=(finish(R.INTERNAL_ERROR),),
+            req=("R-FAULT-1",), why="no run is going on and none waits: it would hang for ever, so it ends and says what hangs"),
         # -- taken up again from the journal -------------------------------------------------------------------------
         Row("PLAN-30", S.PLANNING, Resumed,         SAME,       when=(begun.yes,), do=(start_plan,),
             req=("R-REC-1", "R-PLAN-5"), why="the plan was commanded: it goes on where its own record ends"),

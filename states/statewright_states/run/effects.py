@@ -36,7 +36,6 @@ from statewright_states.run.commands import (
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
-    CallTimedOut,
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
@@ -49,7 +48,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
-from statewright_states.run.questions import reply_kind, spent_budget, verdict
+from statewright_states.run.questions import after_spending, reply_kind, spent_budget, verdict
 from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
@@ -270,27 +269,10 @@ def finish_over_tool_calls(facts: RunFacts, event: ReplyReceived) -> FinishRun:
 
 def fold(facts: RunFacts, event: Event, commands: tuple[Command, ...]) -> RunFacts:
     """The facts after an event and the commands it led to."""
-    facts = _after_event(_spent(facts, event), event)
+    facts = _after_event(after_spending(facts, event), event)
     for command in commands:
         facts = _after_command(facts, command)
     return facts
-
-
-def _spent(facts: RunFacts, event: Event) -> RunFacts:
-    """What a model call used, and that it is over."""
-    match event:
-        case ReplyReceived() | SummaryReady() | SummaryFailed() | VerdictReached():
-            return replace(
-                facts,
-                in_call=False,
-                model_calls=facts.model_calls + event.attempts,
-                tokens=facts.tokens + event.tokens,
-                cost_microusd=facts.cost_microusd + event.cost_microusd,
-            )
-        case CallFailed() | CallTimedOut():
-            return replace(facts, in_call=False, model_calls=facts.model_calls + event.attempts)
-        case _:
-            return facts
 
 
 def _after_event(facts: RunFacts, event: Event) -> RunFacts:

@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from statewright_states.form.question import one_of, yes_no
 from statewright_states.form.row import Event
+from statewright_states.frozen import replace
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
@@ -13,6 +14,7 @@ from statewright_states.run.events import (
     ContextBuilt,
     OutcomeStated,
     ReplyReceived,
+    Spending,
     SummaryFailed,
     SummaryReady,
     ToolSettled,
@@ -121,15 +123,25 @@ def budget_left(facts: RunFacts, event: Event) -> bool:
 
 def spent_budget(facts: RunFacts, event: Event) -> Budget | None:
     """The budget that leaves no room for one more model call, or None."""
-    settings = facts.settings
-    spent = facts.model_calls + int(getattr(event, "attempts", 0))
-    tokens = facts.tokens + int(getattr(event, "tokens", 0))
-    cost = facts.cost_microusd + int(getattr(event, "cost_microusd", 0))
-    if not _below(spent, settings.max_model_calls):
+    settings, spent = facts.settings, after_spending(facts, event)
+    if not _below(spent.model_calls, settings.max_model_calls):
         return Budget.MODEL_CALLS
-    if not _below(tokens, settings.max_total_tokens):
+    if not _below(spent.tokens, settings.max_total_tokens):
         return Budget.TOTAL_TOKENS
-    return None if _below(cost, settings.max_cost_microusd) else Budget.COST
+    return None if _below(spent.cost_microusd, settings.max_cost_microusd) else Budget.COST
+
+
+def after_spending(facts: RunFacts, event: Event) -> RunFacts:
+    """The facts with what the event's model call used, and that it is over; as they are for an event that costs nothing."""
+    if not isinstance(event, Spending):
+        return facts
+    return replace(
+        facts,
+        in_call=False,
+        model_calls=facts.model_calls + event.attempts,
+        tokens=facts.tokens + event.tokens,
+        cost_microusd=facts.cost_microusd + event.cost_microusd,
+    )
 
 
 @yes_no

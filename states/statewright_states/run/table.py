@@ -109,7 +109,7 @@ from statewright_states.run.questions import (
     tools_affordable,
     verdict,
 )
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
 
 S = RunState
 R = StopReason
@@ -334,6 +334,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-TIME-1",), why="the run deadline wins over everything inside it"),
         Row("RUN-75", LIVE,         EngineFailed,  S.FAILED,            do=(cancel_call, cancel_tools, finish(R.INTERNAL_ERROR)),
             req=("R-FAULT-1",), why="a defect of the engine ends the run visibly; it never hangs"),
+        Row("RUN-150", LIVE,        RunStalled,    S.FAILED,            do=(cancel_call, cancel_tools, finish(R.INTERNAL_ERROR)),
+            req=("R-FAULT-1",), why="nothing is under way and nobody is asked: it would hang for ever, so it ends and says what hangs"),
         Row("RUN-129", LIVE,        EstimatorFailed, SAME,
             req=("R-CTX-6",), why="a broken estimator ends no run: the rule of thumb takes its place, visibly"),
         # -- taken up again from the journal -------------------------------------------------------------------------

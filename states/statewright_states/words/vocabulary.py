@@ -91,6 +91,21 @@ class Resumed(Event):
     epoch: int
 
 
+@dataclass(frozen=True, slots=True)
+class RunStalled(Event):
+    """The run has not ended, nothing is under way for it, and nobody is asked: nothing can happen to it any more.
+
+    ``hanging`` names the instances that have not ended, and their states.
+    """
+
+    hanging: tuple[str, ...]
+
+    @property
+    def error(self) -> str:
+        """What is wrong, in words."""
+        return f"nothing is under way and nobody is asked, and there hang: {', '.join(self.hanging)}"
+
+
 class HookOutcome(StrEnum):
     """What became of asking a guard."""
 

@@ -16,7 +16,7 @@ from statewright_states.plan_build.facts import (
     PlanBuildSettings,
     PlanBuildState,
 )
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
 
 S = PlanBuildState
 BOUNDS = (
@@ -51,6 +51,7 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
+        yield RunStalled(("plan_build",)), Kind.MAYBE
     yield from ((event, Kind.MAYBE) for event in OUTSIDE)
 
 
