@@ -98,10 +98,20 @@ def door(
     ignores: tuple[Ignore, ...] = IGNORES,
     *,
     initial: StrEnum = Door.OPEN,
-    final: tuple[StrEnum, ...] = (Door.BURNT,),
+    final: Any = (Door.BURNT,),
     happy: tuple[str, ...] = (),
+    unreported: tuple[type[Event], ...] = (),
 ) -> Table[DoorFacts]:
     """The door's table, with whatever a test puts in the place of a part of it."""
     return Table(
-        "door", Door, facts=DoorFacts, initial=initial, final=final, fold=fold, rows=rows, ignores=ignores, happy=happy
+        "door",
+        Door,
+        facts=DoorFacts,
+        initial=initial,
+        final=final,
+        fold=fold,
+        rows=rows,
+        ignores=ignores,
+        happy=happy,
+        unreported=unreported,
     )

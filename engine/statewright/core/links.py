@@ -11,8 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
+from statewright.journal.entry import TABLES
 from statewright_states.call import commands as call
 from statewright_states.call import events as of_call
+from statewright_states.form.checks import check_links
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build import commands as plan_build
@@ -128,10 +130,15 @@ LINKS: tuple[Link, ...] = (
     Link(P.JOURNAL, None, P.CALL, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.TOOL, (of_tool.ToolResumed,), note="taken up again"),
     Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed, RunStalled), note="a defect ends the task visibly"),
-    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, RunStalled, of_run.EstimatorFailed), note="a defect, or a broken estimator"),
+    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, RunStalled, of_run.EstimatorFailed), note="a defect, a broken estimator"),
 )
 # fmt: on
 """Every command of every machine once, then the events without a command."""
+
+check_links(
+    ((table.name, table.rows) for table in TABLES.values()),
+    ((link.giver.value, link.command) for link in LINKS if link.command is not None),
+)
 
 ROUTED: Mapping[type[Command], str] = {
     link.command: (link.giver if link.taker is Party.CONVERSATION else link.taker).value

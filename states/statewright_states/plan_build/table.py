@@ -113,7 +113,8 @@ def finish_as_it_ended(how: Ending) -> Effect[PlanBuildFacts, PlanEnded | BuildE
 
 @effect(reason=(StopReason.INTERRUPTED, StopReason.CANCELLED))
 def finish_halted(facts: PlanBuildFacts, event: Event) -> FinishRun:
-    return FinishRun(facts.halt or StopReason.INTERRUPTED)
+    cancelled = facts.halt is StopReason.CANCELLED
+    return FinishRun(StopReason.CANCELLED if cancelled else StopReason.INTERRUPTED)
 
 
 @cache
