@@ -26,7 +26,6 @@ def check(table: Declaration, cells: Mapping[CellKey, Cell]) -> None:
     _questions_are_asked_once(table)
     _effects_have_one_meaning(table)
     _functions_fit_their_row(table)
-    _ends_are_declared(table)
     for row in table.rows:
         for state in row.sources:
             _ends_are_told_once(table, row, row.target(state))
@@ -154,18 +153,6 @@ def _fits(table: Declaration, declared: Row | Ignore, what: str, events: tuple[t
                 f"the {what} is written for {' or '.join(kind.__name__ for kind in written)}, and the {verb} {known.__name__}",
                 f"row {declared.id}",
                 f"take another, or widen the annotation of its parameter if it means {known.__name__} too",
-            )
-
-
-def _ends_are_declared(table: Declaration) -> None:
-    for state in table.final:
-        if table.ends and state not in table.ends:
-            raise _broken(
-                "ends-are-declared",
-                table,
-                f"nothing says what tells of the end in {state}",
-                f"state {state}",
-                "map every final state to what a row that leads there gives, or give a sequence if nothing tells of ends",
             )
 
 
