@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from recorded_runs import RUN_ID, Entries, Forgery, forged, journal_of, payloads_of, record, verify_forged
 from statewright.journal import MemoryJournal
+from statewright.journal.pinned import read_table
+from statewright.journal.shapes import TakenShape
 from statewright.journal.verify import Verification, verify
 from statewright_states.run.table import RUN
 from statewright_states.words.messages import digest_of
@@ -167,6 +169,29 @@ def test_an_end_for_a_reason_that_it_cannot_have_is_found_beside_the_command_tha
     found = verify_forged(another_reason)
     assert [problem.seq for problem in found.problems] == [15, 16]
     assert found.problems[1].what == "no run ends as success for the reason interrupted"
+
+
+def test_a_table_that_was_pinned_before_effects_said_what_they_give_is_read_and_judges_the_rest() -> None:
+    form = json.loads(RUN.canonical)
+    entry: dict[str, object] = {"kind": "event", "seq": 2, "at_us": 1, "machine": "run", "instance": "run", "cause": None}
+    entry |= {"event": "LaneGranted", "data": {}, "answers": {}, "from": "queued", "row": "RUN-02", "to": "preparing"}
+    shape = TakenShape.model_validate(entry | {"commands": [], "facts": "0" * 64})
+    assert read_table("run", json.dumps(form).encode()).objection(shape) == (
+        "RUN-02 gives one WatchRunDeadline, then one BuildContext; the entry lists no commands"
+    )
+    for added in ("effects", "ends", "unreported"):
+        del form[added]
+    before = read_table("run", json.dumps(form).encode())
+    assert before.objection(shape) is None
+    assert before.objection(shape.model_copy(update={"to": "acting"})) == "RUN-02 leads to preparing, not to acting"
+
+
+def test_an_effect_of_which_the_pinned_table_says_nothing_is_found() -> None:
+    form = json.loads(RUN.canonical)
+    del form["effects"]["finish(completed)"]
+    data = json.dumps(form).encode()
+    found = verify_forged(lambda entries: entries[0]["machines"].update(run=digest_of(data)), {digest_of(data): data})
+    assert found.problems[0].what == "the table does not say what the effect finish(completed) of RUN-08 gives"
 
 
 def test_where_names_the_instance_the_event_and_the_row() -> None:
