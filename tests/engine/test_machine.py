@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statewright.machine import machine_for
 from statewright_states.errors import StatusAssignmentError
 from statewright_states.form.question import yes_no
-from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row, effect
 from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.run.events import LaneGranted, RunAdmitted
 from statewright_states.run.facts import RunSettings, RunState
@@ -51,7 +51,8 @@ def worn(facts: LampFacts, event: Event) -> bool:
     return facts.switched >= 3
 
 
-def click(facts: LampFacts, event: Switched) -> Command:
+@effect
+def click(facts: LampFacts, event: Switched) -> Click:
     if event.hard:
         raise RuntimeError("too hard")
     return Click()

@@ -95,7 +95,7 @@ def overlap() -> Tables:
 
 
 def trap() -> Tables:
-    kept = {identity: replace(row(identity), to=SAME) for identity in ("CALL-11", "CALL-12")}
+    kept = {"CALL-11": replace(row("CALL-11"), to=SAME), "CALL-12": replace(row("CALL-12"), to=SAME, do=())}
     narrowed = {identity: replace(row(identity), source=ON_THE_WIRE) for identity in ("CALL-14", "CALL-15")}
     return _call({**kept, **narrowed})
 
@@ -122,7 +122,7 @@ def settles_twice() -> Tables:
 
 
 def lost_event() -> Tables:
-    return _tool({"TOOL-21": replace(row("TOOL-21"), do=())})
+    return _tool({"TOOL-03": replace(row("TOOL-03"), do=())})
 
 
 def swapped_target() -> Tables:
@@ -140,8 +140,8 @@ FAULTS = (
           "approval"),
     Fault("a retry without a bound", "CALL-06 waits and tries again when every attempt is used up", retry_without_a_bound,
           "basic-evaluation"),
-    Fault("a result that settles twice", "TOOL-20 reports its result twice", settles_twice, "parallel-tools"),
-    Fault("a lost event", "TOOL-21 tells nobody that the tool failed", lost_event, "parallel-tools"),
+    Fault("a result that settles twice", "TOOL-20 reports its result twice", settles_twice),
+    Fault("a lost event", "TOOL-03 tells nobody that the call is decided", lost_event, "approval"),
     Fault("a swapped target", "RUN-11 and RUN-12 have each other's targets", swapped_target, "approval"),
 )  # fmt: skip
 
@@ -188,7 +188,7 @@ SOURCE_EDITS: Mapping[str, tuple[str, Sequence[tuple[str, str]]]] = {
         "statewright_states/call/table.py",
         [
             ("BackoffElapsed,  S.SENDING, ", "BackoffElapsed,  SAME, "),
-            ("S.BACKING_OFF, StopRequested,   S.CANCELLED, ", "S.BACKING_OFF, StopRequested,   SAME, "),
+            ("S.BACKING_OFF, StopRequested,   S.CANCELLED,   do=(report_stopped,),", "S.BACKING_OFF, StopRequested,   SAME,"),
             ('Row("CALL-14", LIVE, ', 'Row("CALL-14", ON_THE_WIRE, '),
             ('Row("CALL-15", LIVE, ', 'Row("CALL-15", ON_THE_WIRE, '),
         ],
@@ -196,6 +196,10 @@ SOURCE_EDITS: Mapping[str, tuple[str, Sequence[tuple[str, str]]]] = {
     "a final with an exit": (
         "statewright_states/run/table.py",
         [('Row("RUN-60", LIVE, ', 'Row("RUN-60", (*LIVE, S.PARTIAL), ')],
+    ),
+    "a result that settles twice": (
+        "statewright_states/tool/table.py",
+        [("S.RETURNED,          do=(report_settled,)", "S.RETURNED,          do=(report_settled, report_settled)")],
     ),
 }
 """By the name of the fault: a file below states/, and what a slip of the hand makes of its text."""

@@ -166,7 +166,7 @@ def _step(decision: Taken[Any] | Ignored | Refused, event: Event, state: str, *,
     told = Told(type(event).__name__, dict(decision.answers))
     match decision:
         case Taken(row):
-            made = Made(row.id, tuple(effect.__name__ for effect in row.do), state)
+            made = Made(row.id, tuple(effect.name for effect in row.do), state)
             return Step(told, Meaning.TAKEN, made, row.id)
         case Ignored(ignore) if not ended:
             return Step(told, Meaning.IGNORED, Made(ignore.id, (), state), ignore.id)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from random_lives import Lives
 from statewright_states.form.question import Answer, Condition, Question
-from statewright_states.form.row import SAME, Command, Effect, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Effect, Event, Ignore, Row, effect
 from statewright_states.form.table import Table
 
 AWKWARD = (
@@ -147,8 +147,8 @@ def _effects(draw: st.DrawFn) -> tuple[Effect, ...]:
 
 
 def _effect(name: str) -> Effect:
-    def give(facts: Nothing, event: Event) -> Command:
+    @effect(called=name)
+    def give(facts: Nothing, event: Event) -> Done:
         return Done()
 
-    give.__name__ = name
     return give

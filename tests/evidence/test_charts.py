@@ -54,7 +54,7 @@ def declared(table: Table[Any]) -> list[Transition]:
             {condition.question.name: list(condition.allowed) for condition in stated.when},
             ids[stated.to] if isinstance(stated, Row) and isinstance(stated.to, StrEnum) else None,
             stated.id,
-            [effect.__name__ for effect in stated.do] if isinstance(stated, Row) else [],
+            [effect.name for effect in stated.do] if isinstance(stated, Row) else [],
         )
         for state in table.states
         if state not in table.final

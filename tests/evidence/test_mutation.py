@@ -20,23 +20,24 @@ NAMED: Mapping[str, Mutation] = {mutation.name: mutation for mutation in every_m
 def test_the_rules_of_the_format_are_the_first_to_notice() -> None:
     assert broken_rule(NAMED["RUN-65 dropped"]) == "no-gap"
     assert broken_rule(NAMED["RUN-12 when needs_person: yes instead of no"]) == "no-overlap"
-    assert broken_rule(NAMED["RUN-01 to failed instead of queued"]) == "states-are-reachable"
+    assert broken_rule(NAMED["RUN-01 to failed instead of queued"]) == "ends-are-told-once"
+    assert broken_rule(NAMED["RUN-01 to preparing instead of queued"]) == "states-are-reachable"
     assert broken_rule(NAMED["RUN-40 without call_model"]) is None
 
 
 def test_tests_notice_what_the_rules_let_through() -> None:
-    mutants = ["PLAN-02 without start_build", "PLAN-09 to success instead of partial", "PLAN-90 dropped"]
+    mutants = ["PLAN-02 without start_build", "PLAN-22 without stop_build", "PLAN-90 dropped"]
     found = hunted([NAMED[name] for name in mutants], ["tests/engine/loop/test_plan_build_rows.py"])
     test = "tests/engine/loop/test_plan_build_rows.py::test_the_task_takes_its_rows_and_ends_once"
     assert found == [
         Hunted(mutants[0], f"{test}[planned and built]", True, 1),
-        Hunted(mutants[1], f"{test}[a build that is cut off]", True, 1),
+        Hunted(mutants[1], f"{test}[a stop while it is built]", True, 1),
         Hunted(mutants[2], None, True, 0),
     ]
 
 
 def test_proofs_notice_mutants_too_and_the_table_is_as_it_was_afterwards() -> None:
-    names = ("TOOL-21 without report_settled", "RUN-12 without launch_tools")
+    names = ("RUN-40 without call_model", "RUN-12 without launch_tools")
     before = [NAMED[name] for name in names]
     claims = proven_wrong(before)
     assert claims == ["composition:basic-evaluation: no-deadlock"] * 2

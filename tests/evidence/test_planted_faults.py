@@ -24,8 +24,8 @@ FOUND_BY: dict[str, tuple[str, tuple[str, ...]]] = {
     "a missing stop row": ("nothing-refused", ("RUN-11", "refused")),
     "an approval bypass": ("approval-dominates", ("RUN-11", "TOOL-04", "TOOL-27")),
     "a retry without a bound": ("limits-hold", ("CALL-04", "CALL-11", "CALL-06")),
-    "a result that settles twice": ("settles-once", ("RUN-12", "TOOL-20")),
-    "a lost event": ("no-deadlock", ("RUN-12", "TOOL-21")),
+    "a result that settles twice": ("ends-are-told-once", ()),
+    "a lost event": ("no-deadlock", ("RUN-11", "TOOL-03")),
     "a swapped target": ("nothing-refused", ("RUN-11", "TOOL-01", "refused")),
 }
 """Which rule or claim finds a fault, and what stands in the witness, in this order."""
@@ -39,6 +39,11 @@ AT_IMPORT = {
         "add a row from backing_off",
     ),
     "a final with an exit": ("row RUN-60", "RUN-60 starts in the final state partial", "take partial out of its source"),
+    "a result that settles twice": (
+        "row TOOL-20",
+        "TOOL-20 leads to returned and gives one ReportSettled, then one ReportSettled",
+        "have exactly one of its effects give one ReportSettled",
+    ),
 }
 """Where the rules of the format find it, what they say, and the cure."""
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from statewright_evidence.differences.surgery import Mutation, MutationKind, declaration, mutant, mutations, operated
 from statewright_states.errors import DeclarationError
 from statewright_states.form.question import yes_no
-from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row, effect
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES, stated_in
 
@@ -45,8 +45,13 @@ def wired(facts: object, event: Event) -> bool:
     return True
 
 
-def shine(facts: object, event: Event) -> Command:
-    return Command()
+class Shine(Command):
+    pass
+
+
+@effect
+def shine(facts: object, event: Event) -> Shine:
+    return Shine()
 
 
 SERVED: Any = {"req": ("R-LAMP-1",), "why": "lamps shine"}

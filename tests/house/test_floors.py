@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import subprocess
 import sys
 from collections.abc import Container
 from pathlib import Path
 
 from house import ENGINE, OURS, PROVIDERS, STATES, functions, imports, modules, top
+
+FOR_TYPE_CHECKERS = "typing_extensions"
+"""Type variables with a default are newer than the oldest Python; every type checker brings them along under this name."""
 
 
 def importers(package: Path, named: Container[str]) -> list[str]:
@@ -17,7 +21,12 @@ def importers(package: Path, named: Container[str]) -> list[str]:
 
 def test_states_import_the_standard_library_and_themselves() -> None:
     found = {top(name) for module in modules(STATES) for _, name in imports(module.tree)}
-    assert found <= sys.stdlib_module_names | {"statewright_states"}
+    assert found <= sys.stdlib_module_names | {"statewright_states", FOR_TYPE_CHECKERS}
+
+
+def test_what_states_import_for_type_checkers_is_not_imported_when_they_run() -> None:
+    told = f"import sys, statewright_states.requirements; sys.exit({FOR_TYPE_CHECKERS!r} in sys.modules)"
+    subprocess.run([sys.executable, "-S", "-c", told], cwd=STATES.parent, timeout=60, check=True)
 
 
 def test_providers_do_not_know_the_engine() -> None:

@@ -19,7 +19,7 @@ from statewright_states.plan_build.facts import (
     PlanBuildState,
 )
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, Status, StopReason, StopRequested
 from walker import Walker, Witness
 
 S = PlanBuildState
@@ -32,16 +32,17 @@ def possible(state: StrEnum, facts: PlanBuildFacts, chance: Random) -> Sequence[
         return [*outside, PlanEnded(ended("plan", chance)), BuildEnded(ended("build", chance)), EngineFailed("late")]
     if not facts.begun:
         admitted = [TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (True, False) for _ in range(4)]
-        return [*admitted, *outside, Resumed(2), EngineFailed("defect")]
+        return [*admitted, *outside, Resumed(2), EngineFailed("defect"), RunStalled(())]
     ends = [PlanEnded(ended("plan", chance)) if state is S.PLANNING else BuildEnded(ended("build", chance)) for _ in range(4)]
     return [*ends, *outside, Resumed(2), EngineFailed("defect")]
 
 
 def ended(run: str, chance: Random) -> ChildEnd:
+    status = chance.choice(tuple(Ending))
     return ChildEnd(
         run=run,
-        status=chance.choice(tuple(Ending)),
-        stop_reason=chance.choice(tuple(StopReason)),
+        status=status,
+        stop_reason=chance.choice(REASONS[Status(status)]),
         output=f"the output of {run}",
         transcript="messages",
         spoke=chance.random() < 0.7,
@@ -72,7 +73,7 @@ def end_of(event: Event) -> PlanBuildState:
             return S(event.end.status.value)
         case PlanEnded() if event.end.status is Ending.FAILED:
             return S.FAILED
-        case EngineFailed():
+        case EngineFailed() | RunStalled():
             return S.FAILED
         case _:
             return S.PARTIAL

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from functools import partial
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
@@ -34,4 +35,13 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     assert is_dataclass(kind), f"no strategy for {kind}"
     assert isinstance(kind, type)
     hints = get_type_hints(kind)
-    return st.builds(kind, **{field.name: values_of(hints[field.name]) for field in fields(kind)})
+    values = {field.name: values_of(hints[field.name]) for field in fields(kind)}
+    return st.builds(partial(_made, kind), **values).filter(lambda made: made is not None)
+
+
+def _made(kind: type, **values: Any) -> object:
+    """The instance, or None where the class says that there is no such thing."""
+    try:
+        return kind(**values)
+    except ValueError:
+        return None

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 
 from statewright_states.form.question import one_of, yes_no
-from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Event, Ignore, Row, effect
 from statewright_states.form.table import Table
 
 
@@ -67,11 +67,13 @@ def force(facts: DoorFacts, event: Pushed) -> Force:
     return event.force
 
 
-def creak(facts: DoorFacts, event: Event) -> Command:
+@effect
+def creak(facts: DoorFacts, event: Event) -> Creak:
     return Creak(facts.creaks + 1)
 
 
-def creak_twice(facts: DoorFacts, event: Event) -> tuple[Command, ...]:
+@effect
+def creak_twice(facts: DoorFacts, event: Event) -> tuple[Creak, Creak]:
     return (Creak(facts.creaks + 1), Creak(facts.creaks + 2))
 
 
@@ -96,10 +98,20 @@ def door(
     ignores: tuple[Ignore, ...] = IGNORES,
     *,
     initial: StrEnum = Door.OPEN,
-    final: tuple[StrEnum, ...] = (Door.BURNT,),
+    final: Any = (Door.BURNT,),
     happy: tuple[str, ...] = (),
+    unreported: tuple[type[Event], ...] = (),
 ) -> Table[DoorFacts]:
     """The door's table, with whatever a test puts in the place of a part of it."""
     return Table(
-        "door", Door, facts=DoorFacts, initial=initial, final=final, fold=fold, rows=rows, ignores=ignores, happy=happy
+        "door",
+        Door,
+        facts=DoorFacts,
+        initial=initial,
+        final=final,
+        fold=fold,
+        rows=rows,
+        ignores=ignores,
+        happy=happy,
+        unreported=unreported,
     )

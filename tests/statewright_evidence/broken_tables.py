@@ -12,16 +12,16 @@ from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.prove import Proofs, prove
 from statewright_evidence.proofs.targets import call_proof, of_proof, plan_build_proof, run_proof, tool_proof
 from statewright_states.call import table as calls
-from statewright_states.form.row import SAME, Command
+from statewright_states.form.row import SAME, Command, Event, effect
 from statewright_states.form.table import Table
 from statewright_states.plan_build import table as plans
 from statewright_states.run import effects as run_effects
-from statewright_states.run.commands import RequestTool
+from statewright_states.run.commands import CallModel, RequestTool
 from statewright_states.run.facts import EvaluationMode, RunFacts, RunSettings
 from statewright_states.run.table import OUT_OF_REACH, RUN, R
 from statewright_states.run.table import S as RunS
 from statewright_states.tool import table as tools
-from statewright_states.words.vocabulary import StopRequested
+from statewright_states.words.vocabulary import Purpose, StopRequested
 
 ONE_STEP = plain()
 MAX_STATES = 5_000
@@ -65,11 +65,14 @@ def proven(name: str, claim: str, fault: Fault) -> Proofs:
 # -- faults ----------------------------------------------------------------------------------------------------------------
 
 
-def ask_twice(facts: RunFacts, event: Any) -> tuple[Command, ...]:
-    return (run_effects.judge(facts, event), run_effects.judge(facts, event))
+@effect
+def ask_twice(facts: RunFacts, event: Event) -> tuple[CallModel, ...]:
+    once = run_effects.call_of(facts, Purpose.EVALUATION)
+    return once, once
 
 
-def hand_over_again(facts: RunFacts, event: Any) -> Command:
+@effect
+def hand_over_again(facts: RunFacts, event: Event) -> RequestTool:
     return RequestTool(facts.tools[0].request, released=False)
 
 
@@ -114,6 +117,7 @@ FAULTS: Mapping[tuple[str, str], Fault] = {
     ("run", "cancel-ends"): Fault({"RUN-59": NEXT}),
     ("run", "deadline-ends"): Fault({"RUN-60": NEXT}),
     ("run", "defect-ends"): Fault({"RUN-75": NEXT}),
+    ("run", "stall-ends"): Fault({"RUN-150": NEXT}),
     ("run", "one-reason"): Fault({"RUN-25": {"do": (OUT_OF_REACH,)}}),
     ("run", "calls-closed"): Fault({"RUN-25": {"do": (E.finish(R.INCOMPLETE),)}}),
     ("run", "calls-go-forward"): Fault({"RUN-41": {"do": (hand_over_again,)}}),

@@ -21,18 +21,18 @@ from statewright_evidence.section import Outcome
 from statewright_states.call.commands import ReportCall
 from statewright_states.call.table import CALL
 from statewright_states.errors import Fault
-from statewright_states.form.row import SAME, Command, Effect, Row
+from statewright_states.form.row import SAME, Command, Effect, Row, effect
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace as replaced
 from statewright_states.run.commands import RequestTool, SkipTool, StopTool
 from statewright_states.run.effects import launch_tools
-from statewright_states.run.events import CallDecided, SummaryFailed, SummaryReady, ToolSettled
+from statewright_states.run.events import CallDecided, ReplyReceived, SummaryFailed, SummaryReady, ToolSettled
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled
-from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolCancelled, ToolRequested, ToolReturned
+from statewright_states.tool.commands import AssessTool, ReportOutcomeUnknown, ReportSettled
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolCancelled, ToolFailed, ToolRequested, ToolReturned
 from statewright_states.tool.facts import ToolFacts, ToolState
-from statewright_states.tool.table import TOOL, assess, report_settled, start
+from statewright_states.tool.table import TOOL, report_settled, start
 from statewright_states.words.approval import ApprovalRule
 from statewright_states.words.vocabulary import StopRequested
 
@@ -75,7 +75,7 @@ def swapped(table: Table[Any], one: str, other: str) -> Table[Any]:
 
 def do_without(table: Table[Any], identity: str, effect: str) -> Table[Any]:
     row = next(row for row in table.rows if row.id == identity)
-    return changed(table, identity, do=tuple(done for done in row.do if done.__name__ != effect))
+    return changed(table, identity, do=tuple(done for done in row.do if done.name != effect))
 
 
 def folding(table: Table[Any], fold: Callable[[Any, Any, Any], Any]) -> Table[Any]:
@@ -98,9 +98,15 @@ def an_exit_from_success() -> Table[Any]:
     return broken
 
 
-def launch_all(facts: RunFacts, event: Any) -> tuple[Any, ...]:
+@effect
+def launch_all(facts: RunFacts, event: ReplyReceived) -> tuple[RequestTool, ...]:
     """All calls of a reply at once, whatever the configuration says."""
     return tuple(RequestTool(call, released=True) for call in event.calls)
+
+
+@effect
+def assess_again(facts: ToolFacts, event: ToolFailed) -> AssessTool:
+    return AssessTool(facts.tool)
 
 
 def forgetting_the_result(facts: ToolFacts, event: Any, commands: Any) -> ToolFacts:
@@ -287,7 +293,7 @@ PLANTED = (
         "a tool that is assessed and run again",
         "nothing-goes-round",
         ASSESSED,
-        Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess,))),
+        Tables(tool=changed(TOOL, "TOOL-21", to=ToolState.REQUESTED, do=(assess_again,))),
         "TOOL-21",
     ),
     Planted("a request beyond the worst case", "requests-bounded", TRIED, Tables(call=UNBOUND), "CALL-04"),

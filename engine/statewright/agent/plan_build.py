@@ -172,6 +172,8 @@ class Children:
     ) -> None:
         self.failure: JournalError | None = None
         """What keeps a run from being recorded: the task stops with it, and can be resumed."""
+        self.waiting = False
+        """Whether a run has stopped without an end: it waits for a person, or cannot go on here."""
         self._execution = execution
         self._loops = loops
         self._journal: Journal = loops[Phase.BUILD].journal
@@ -232,6 +234,7 @@ class Children:
     async def _plan(self, cause: str) -> None:
         inputs = self._execution.inputs.child(Phase.PLAN, self._execution.inputs.task, cause)
         end = await self._run(Phase.PLAN, inputs)
+        self.waiting = end is None
         if end is not None:
             self._hand_in(PlanEnded(end), cause)
 
@@ -239,6 +242,7 @@ class Children:
         plan = decode(await self._journal.blob(output) or b'""')
         inputs = self._execution.inputs.child(Phase.BUILD, self._execution.inputs.build_task(plan), cause)
         end = await self._run(Phase.BUILD, inputs)
+        self.waiting = end is None
         if end is not None:
             self._hand_in(BuildEnded(end), cause)
 

@@ -46,7 +46,7 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.table import TOOL
-from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, RunStalled, StopRequested
 
 TONES: Mapping[str, str] = {
     "success": "bold green",
@@ -212,7 +212,7 @@ def _of_run(event: RunEvent) -> str:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
         case CallFailed() | ContextFailed() | EstimatorFailed() | SummaryFailed() as failed:
             return failed.error
-        case EngineFailed() | plan_build.EngineFailed() as defect:
+        case EngineFailed() | plan_build.EngineFailed() | RunStalled() as defect:
             return defect.error
         case CallTimedOut():
             return "the model did not reply in time"

@@ -49,7 +49,7 @@ from statewright_states.run.table import RUN
 from statewright_states.tool.events import ToolAssessed, ToolResumed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.words.vocabulary import Purpose, Resumed
+from statewright_states.words.vocabulary import Purpose, Resumed, RunStalled
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class RunExecution:
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
-            case CallFailed() | ContextFailed() | EngineFailed() | StartDenied():
+            case CallFailed() | ContextFailed() | EngineFailed() | RunStalled() | StartDenied():
                 self.projection.error = event.error
             case _:
                 pass

@@ -14,8 +14,10 @@ from enum import StrEnum
 
 from statewright.core import translation
 from statewright.core.translation import Translation
+from statewright.journal.entry import TABLES
 from statewright_states.call import commands as call
 from statewright_states.call import events as of_call
+from statewright_states.form.checks import check_links
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build import commands as plan_build
@@ -24,7 +26,7 @@ from statewright_states.run import commands as run
 from statewright_states.run import events as of_run
 from statewright_states.tool import commands as tool
 from statewright_states.tool import events as of_tool
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, Resumed, RunStalled, StopRequested
 
 
 class Participant(StrEnum):
@@ -164,8 +166,13 @@ LINKS: tuple[Link, ...] = (
     Link(P.JOURNAL, None, P.RUN, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.CALL, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.TOOL, (of_tool.ToolResumed,), note="taken up again"),
-    Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed,), note="a defect ends the task visibly"),
-    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, of_run.EstimatorFailed), note="a defect, or a broken estimator"),
+    Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed, RunStalled), note="a defect ends the task visibly"),
+    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, RunStalled, of_run.EstimatorFailed), note="a defect, a broken estimator"),
 )
 # fmt: on
 """Every command of every machine once, then the events without a command."""
+
+check_links(
+    ((table.name, table.rows) for table in TABLES.values()),
+    ((link.sender.value, link.command) for link in LINKS if link.command is not None),
+)

@@ -26,7 +26,7 @@ from statewright_states.form.table import Taken
 from statewright_states.plan_build.events import EngineFailed
 from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, ChildEnd, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.vocabulary import Resumed, StopReason
+from statewright_states.words.vocabulary import Resumed, RunStalled, StopReason
 
 
 class PlanBuildExecution:
@@ -52,7 +52,7 @@ class PlanBuildExecution:
         if isinstance(decision, Taken):
             self._path.append(decision.row.id)
             self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))
-            if isinstance(delivery.event, EngineFailed):
+            if isinstance(delivery.event, EngineFailed | RunStalled):
                 self._error = delivery.event.error
         return Applied(delivery, source, decision, self.main.facts)
 

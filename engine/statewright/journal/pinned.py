@@ -6,11 +6,12 @@ states). It holds everything that decides, so a recorded decision can be checked
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Mapping
 
 from pydantic import Field, ValidationError
 
-from statewright.journal.shapes import Answer, EventShape, Shape, TakenShape, in_words
+from statewright.journal.shapes import Answer, CommandShape, EventShape, Shape, TakenShape, in_words
 
 
 class PinnedIgnore(Shape):
@@ -33,14 +34,49 @@ class PinnedRow(PinnedIgnore):
     do: list[str]
 
 
+class PinnedGiven(Shape):
+    """Commands that are given: one of these, at least and at most so often (None: any number).
+
+    ``values`` are those that a field of them may have, where that is declared.
+    """
+
+    commands: list[str]
+    least: int
+    most: int | None
+    values: dict[str, list[str]]
+
+    def admits(self, command: CommandShape) -> bool:
+        """Whether the command is one of these, with values that are declared."""
+        fits = all(command.data.get(field) in allowed for field, allowed in self.values.items())
+        return fits and command.command in self.commands
+
+    @property
+    def pattern(self) -> str:
+        """A regular expression for the names of such commands, each with a comma after it."""
+        most = "" if self.most is None else self.most
+        return f"(?:(?:{'|'.join(map(re.escape, self.commands))}),){{{self.least},{most}}}"
+
+    def __str__(self) -> str:
+        number = "any number of" if self.most is None else "one" if self.least else "at most one"
+        values = (f"{field} {' or '.join(allowed)}" for field, allowed in self.values.items())
+        return f"{number} {', '.join((' or '.join(self.commands), *values))}"
+
+
 class PinnedTable(Shape):
-    """A machine: what may happen in which state."""
+    """A machine: what may happen in which state.
+
+    ``effects`` says what each effect gives, part by part; None in tables that were pinned before effects said so.
+    ``ends`` says of each final state what a row that leads there gives, but for the events in ``unreported``.
+    """
 
     name: str
     states: list[str]
     initial: str
     final: list[str]
+    ends: dict[str, PinnedGiven] = Field(default_factory=dict[str, PinnedGiven])
+    unreported: list[str] = Field(default_factory=list[str])
     questions: dict[str, list[Answer]]
+    effects: dict[str, list[PinnedGiven]] | None = None
     rows: list[PinnedRow]
     ignores: list[PinnedIgnore]
 
@@ -87,6 +123,23 @@ class PinnedTable(Shape):
             return f"{row.id} leads to {target}, not to {entry.to}"
         if entry.commands and not row.do:
             return f"{row.id} gives no commands, but the entry lists {len(entry.commands)}"
+        return self._to_the_commands(row, entry) if self.effects is not None else None
+
+    def _to_the_commands(self, row: PinnedRow, entry: TakenShape) -> str | None:
+        """The commands are what the row's effects declare: their names, their numbers, their order, the declared values."""
+        effects = self.effects or {}
+        unknown = [effect for effect in row.do if effect not in effects]
+        if unknown:
+            return f"the table does not say what the effect {unknown[0]} of {row.id} gives"
+        parts = [part for effect in row.do for part in effects[effect]]
+        names = "".join(f"{command.command}," for command in entry.commands)
+        if re.fullmatch("".join(part.pattern for part in parts), names) is None:
+            declared = ", then ".join(map(str, parts))
+            return f"{row.id} gives {declared}; the entry lists {names.replace(',', ', ').rstrip(', ') or 'no commands'}"
+        for command in entry.commands:
+            if not any(part.admits(command) for part in parts):
+                declared = ", then ".join(str(part) for part in parts if command.command in part.commands)
+                return f"{row.id} gives {declared}; the entry has {command.command} with other values"
         return None
 
 

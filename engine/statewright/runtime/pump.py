@@ -24,7 +24,7 @@ from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Refused
 from statewright_states.words.ports import Clock, Journal, Lease, Timer
-from statewright_states.words.vocabulary import CancelRequested, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
 
 RENEW_S = 10.0
 """How often the lease is renewed while nothing is appended."""
@@ -43,6 +43,11 @@ class Performing(Protocol):
     @property
     def asking(self) -> bool:
         """Whether a person is to decide about something, who may do so from another process."""
+        ...
+
+    @property
+    def waiting(self) -> bool:
+        """Whether only somebody outside can carry the run on, and knows so: with nothing under way, it is no stall."""
         ...
 
     def event_from(self, message: bytes) -> tuple[str, str, Event]:
@@ -169,7 +174,9 @@ class Pump(Generic[C, P]):
                 elif self._look_due or (self._look is not None and not self._performer.asking):
                     await self._look_for_decisions()
                 elif self._performer.idle:
-                    break
+                    if self._performer.waiting:
+                        break
+                    await self._stalled()
                 else:
                     await self._wait()
             await self._flush()
@@ -190,7 +197,7 @@ class Pump(Generic[C, P]):
             self.tell(defect)
         if self.execution.main.ended and not self.ended:
             self._end()
-        if self.ended or getattr(delivery.event, "durable", True):
+        if self.ended or delivery.event.durable:
             await self._flush()
         effects, self._effects = self._effects, []
         for cause, command in effects:
@@ -220,6 +227,20 @@ class Pump(Generic[C, P]):
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
             self.tell(self.execution.defect(applied.decision.why))
+
+    async def _stalled(self) -> None:
+        """Nothing is under way and nobody is asked: a declared row ends the run, unless a message was left meanwhile."""
+        await self.take_posted()
+        if self._inbox or not self._performer.idle:
+            return
+        hanging = tuple(f"{name} in {instance.state}" for name, instance in self.execution.live.items())
+        self.tell(RunStalled(hanging))
+        await self._turn()
+        if not self.ended:
+            raise InternalError(
+                f"no row ends a run in which nothing can happen any more: {', '.join(hanging)}",
+                where=f"run {self._lease.run_id}, entry {self._recorder.next_seq}",
+            )
 
     def _end(self) -> None:
         """Write the last entry. Everything has settled: the rows that end a run command it."""

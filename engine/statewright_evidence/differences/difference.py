@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
+from statewright.journal.pinned import PinnedGiven, PinnedIgnore, PinnedRow, PinnedTable
 from statewright.journal.shapes import Answer
 from statewright_evidence.coverage.cases import CaseChange, changed_cases, show_taken
 from statewright_states.frozen import dataclass
@@ -132,6 +132,22 @@ def _about(old: PinnedTable, new: PinnedTable) -> Iterator[Change]:
         before, after = old.questions.get(question, []), new.questions.get(question, [])
         if set(before) != set(after):
             yield Change(f"question {question}", show(before) or NOTHING, show(after) or NOTHING)
+    if old.effects is None or new.effects is None:
+        if old.effects is not new.effects:
+            yield Change("what effects give", *("not said" if form.effects is None else "said" for form in (old, new)))
+        return
+    known = {effect: parts for effect, parts in old.effects.items() if effect in new.effects}
+    yield from _given("effect", known, {effect: new.effects[effect] for effect in known})
+    yield from _given("end", *({state: [end] for state, end in form.ends.items()} for form in (old, new)))
+    yield from _sets("unreported event", old.unreported, new.unreported)
+
+
+def _given(what: str, old: Mapping[str, Sequence[PinnedGiven]], new: Mapping[str, Sequence[PinnedGiven]]) -> Iterator[Change]:
+    """What is given otherwise, by the name of who gives it."""
+    for name in dict.fromkeys((*old, *new)):
+        told = [", then ".join(map(str, given.get(name, ()))) or NOTHING for given in (old, new)]
+        if told[0] != told[1]:
+            yield Change(f"{what} {name}", *told)
 
 
 def _sets(what: str, old: Sequence[str], new: Sequence[str]) -> Iterator[Change]:

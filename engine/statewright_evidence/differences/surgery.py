@@ -76,11 +76,12 @@ def operated(table: Table[F], changes: Mapping[str, Stated | None], added: Seque
         type(declared.initial),
         facts=cast("type[F]", table.new_facts),  # it was given as a class, and is kept as what makes one
         initial=declared.initial,
-        final=declared.final,
+        final=declared.ends or declared.final,
         fold=table.fold,
         rows=declared.rows,
         ignores=declared.ignores,
         happy=declared.happy,
+        unreported=declared.unreported,
     )
 
 
@@ -92,10 +93,8 @@ def declaration(table: Table[Any], changes: Mapping[str, Stated | None], added: 
     stated = [instead for old in stated_in(table) if (instead := changes.get(old.id, old)) is not None]
     rows = tuple(one for one in (*stated, *added) if isinstance(one, Row))
     ignores = tuple(one for one in (*stated, *added) if isinstance(one, Ignore))
-    final = tuple(state for state in table.states if state in table.final)
     left = {row.id for row in rows}
-    happy = tuple(identity for identity in table.happy if identity in left)
-    return Declaration(table.name, table.states, table.initial, final, rows, ignores, happy)
+    return replace(table.declared, rows=rows, ignores=ignores, happy=tuple(one for one in table.happy if one in left))
 
 
 Change = tuple[MutationKind, str, Stated | None]
@@ -117,7 +116,7 @@ def _changes(table: Table[Any], stated: Stated) -> Iterator[Change]:
         for position, effect in enumerate(stated.do):
             fewer = (*stated.do[:position], *stated.do[position + 1 :])
             again = f" ({position + 1})" if effect in stated.do[:position] else ""
-            yield MutationKind.EFFECT_REMOVED, f"without {effect.__name__}{again}", replace(stated, do=fewer)
+            yield MutationKind.EFFECT_REMOVED, f"without {effect.name}{again}", replace(stated, do=fewer)
 
 
 def _flipped(stated: Stated) -> Iterator[Change]:

@@ -132,9 +132,8 @@ def example_change() -> Table[RunFacts]:
     without = ("RUN-18", "RUN-19", "RUN-65")
     condition = tuple(each for each in cut_off.when if each.question.name != "continuations_left")
     rows = [replace(row, when=condition) if row is cut_off else row for row in RUN.rows if row.id not in without]
-    final = [state for state in RUN.states if state in RUN.final]
-    start, late = RUN.initial, RUN.ignores
-    return Table("run", RunState, facts=RunFacts, initial=start, final=final, fold=RUN.fold, rows=rows, ignores=late)
+    start, ends, late = RUN.initial, RUN.declared.ends, RUN.ignores
+    return Table("run", RunState, facts=RunFacts, initial=start, final=ends, fold=RUN.fold, rows=rows, ignores=late)
 
 
 async def _example() -> list[RunImpact]:

@@ -72,7 +72,7 @@ def _transition(stated: Row | Ignore, ids: dict[StrEnum, str]) -> Iterable[str]:
     yield f"    <transition{_attributes(attributes)}>"
     yield f"      {_log('row', stated.id)}"
     if isinstance(stated, Row):
-        yield from (f"      {_log('do', effect.__name__)}" for effect in stated.do)
+        yield from (f"      {_log('do', effect.name)}" for effect in stated.do)
     yield "    </transition>"
 
 

@@ -38,7 +38,7 @@ def all_conditions(declared: Row | Ignore) -> str:
 
 def effects(row: Row) -> str:
     """The effects of a row as text, in their order."""
-    return one_line(", ".join(effect.__name__ for effect in row.do))
+    return one_line(", ".join(effect.name for effect in row.do))
 
 
 def target(row: Row) -> str:

@@ -59,7 +59,7 @@ def _state(table: Table[Any], state: StrEnum, ids: dict[StrEnum, str]) -> dict[s
 
 def _transition(stated: Row | Ignore, ids: dict[StrEnum, str]) -> dict[str, Any]:
     target = {"target": ids[stated.to]} if isinstance(stated, Row) and isinstance(stated.to, StrEnum) else {}
-    commands = [{"type": effect.__name__} for effect in stated.do] if isinstance(stated, Row) else []
+    commands = [{"type": effect.name} for effect in stated.do] if isinstance(stated, Row) else []
     return {
         **target,
         **_guard(stated),

@@ -33,15 +33,9 @@ SUMMANDS = 6
 """How many guards are counted in one statement: SPIN keeps the text of a statement in buffers of fixed length."""
 
 
-def declaration_of(table: Table[Any]) -> Declaration:
-    """The declaration that a table was built from."""
-    final = tuple(state for state in table.states if state in table.final)
-    return Declaration(table.name, table.states, table.initial, final, table.rows, table.ignores, table.happy)
-
-
 def promela(table: Table[Any]) -> str:
     """The free model of a table as Promela text."""
-    return free_model(declaration_of(table)).text
+    return free_model(table.declared).text
 
 
 def free_model(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> Promela:
@@ -118,7 +112,7 @@ class _Writer:
     def _guards(self) -> Iterator[str]:
         yield from ("", "/* -- the guard of each row, as declared -- */")
         for stated in self.declared.stated:
-            effects = ", ".join(effect.__name__ for effect in stated.do) if isinstance(stated, Row) else "ignored"
+            effects = ", ".join(effect.name for effect in stated.do) if isinstance(stated, Row) else "ignored"
             yield f"/* {remark(stated.id)}: {remark(stated.why)} [{remark(', '.join(stated.req))}] {remark(effects)} */"
             yield f"#define {self._row(stated)} {self._guard(stated)}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from statewright_evidence.drawing.machines import MACHINES
 from statewright_evidence.promela.check import HOW_TO_GET_THEM, missing_programs
-from statewright_evidence.promela.free_model import declaration_of, free_model
+from statewright_evidence.promela.free_model import free_model
 from statewright_evidence.promela.model import LIVENESS, SAFETY, Promela
 from statewright_evidence.promela.opinions import Opinion, free_opinion
 from statewright_evidence.section import Outcome, Section
@@ -17,13 +17,13 @@ from statewright_states.form.row import Event
 from statewright_states.plan_build.events import EngineFailed as TaskFailed
 from statewright_states.run.events import EngineFailed, RunDeadline
 from statewright_states.tool.events import ToolCancelled
-from statewright_states.words.vocabulary import CancelRequested
+from statewright_states.words.vocabulary import CancelRequested, RunStalled
 
 AT_ONCE: Mapping[str, tuple[type[Event], ...]] = {
-    "run": (CancelRequested, RunDeadline, EngineFailed),
+    "run": (CancelRequested, RunDeadline, EngineFailed, RunStalled),
     "call": (CancelRequested, StepDeadline),
     "tool": (ToolCancelled,),
-    "plan_build": (TaskFailed,),
+    "plan_build": (TaskFailed, RunStalled),
 }
 """The events that have to end a machine wherever it lives."""
 NAME, TITLE = "spin", "A second opinion: SPIN"
@@ -47,7 +47,7 @@ def section() -> Section:
     if missing:
         return not_checked(f"{' and '.join(missing)} cannot be found here: {HOW_TO_GET_THEM}.", time.monotonic() - began)
     try:
-        opinions = [free_opinion(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES]
+        opinions = [free_opinion(one.table.declared, AT_ONCE[one.table.name]) for one in MACHINES]
     except ConfigurationError as error:
         return not_checked(f"{error.what} ({error.where}): {error.cure}.", time.monotonic() - began)
     return judged(opinions, time.monotonic() - began)
@@ -55,7 +55,7 @@ def section() -> Section:
 
 def models() -> tuple[Promela, ...]:
     """Every model that is checked."""
-    return tuple(free_model(declaration_of(one.table), AT_ONCE[one.table.name]) for one in MACHINES)
+    return tuple(free_model(one.table.declared, AT_ONCE[one.table.name]) for one in MACHINES)
 
 
 def not_checked(why: str, seconds: float) -> Section:

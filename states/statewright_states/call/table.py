@@ -13,6 +13,9 @@ take the same rows. Every request put on the wire has a number (``send``); resul
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 from statewright_states.call.commands import AbortRequest, BackOff, CallOutcome, ReportCall, SendRequest, WatchStepDeadline
 from statewright_states.call.events import (
     AttemptFailed,
@@ -25,7 +28,7 @@ from statewright_states.call.events import (
 from statewright_states.call.facts import CallFacts, CallState
 from statewright_states.errors import Fault
 from statewright_states.form.question import one_of, yes_no
-from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Event, Given, Ignore, Row, effect, gives
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
@@ -75,34 +78,41 @@ UNANSWERED = {Fault.OVERFLOW: CallOutcome.OVERFLOW, Fault.BLOCKED: CallOutcome.B
 """The faults that the run tells apart; any other is a failure."""
 
 
-def watch_step_deadline(facts: CallFacts, event: CallRequested | Resumed) -> Command:
+@effect
+def watch_step_deadline(facts: CallFacts, event: CallRequested | Resumed) -> WatchStepDeadline:
     return WatchStepDeadline(event.call if isinstance(event, CallRequested) else facts.call)
 
 
-def send(facts: CallFacts, event: CallRequested | BackoffElapsed) -> Command:
+@effect
+def send(facts: CallFacts, event: CallRequested | BackoffElapsed) -> SendRequest:
     call = event.call if isinstance(event, CallRequested) else facts.call
     return SendRequest(call, facts.send + 1, facts.model_index, new_attempt=True, restart=facts.shown)
 
 
-def send_again(facts: CallFacts, event: Resumed) -> Command:
+@effect
+def send_again(facts: CallFacts, event: Resumed) -> SendRequest:
     return SendRequest(facts.call, facts.send + 1, facts.model_index, new_attempt=False, restart=facts.shown)
 
 
-def switch_model(facts: CallFacts, event: AttemptFailed) -> Command:
+@effect
+def switch_model(facts: CallFacts, event: AttemptFailed) -> SendRequest:
     shown = facts.shown or event.shown
     return SendRequest(facts.call, facts.send + 1, facts.model_index + 1, new_attempt=True, restart=shown)
 
 
-def back_off(facts: CallFacts, event: AttemptFailed | Resumed) -> Command:
+@effect
+def back_off(facts: CallFacts, event: AttemptFailed | Resumed) -> BackOff:
     retry_after_s = event.retry_after_s if isinstance(event, AttemptFailed) else None
     return BackOff(facts.call, facts.send, facts.attempt, retry_after_s)
 
 
-def abort(facts: CallFacts, event: Event) -> Command:
+@effect
+def abort(facts: CallFacts, event: Event) -> AbortRequest:
     return AbortRequest(facts.call)
 
 
-def report_reply(facts: CallFacts, event: AttemptReplied) -> Command:
+@effect(outcome=CallOutcome.REPLIED)
+def report_reply(facts: CallFacts, event: AttemptReplied) -> ReportCall:
     return ReportCall(
         facts.call,
         facts.purpose,
@@ -117,22 +127,26 @@ def report_reply(facts: CallFacts, event: AttemptReplied) -> Command:
     )
 
 
-def report_failure(facts: CallFacts, event: AttemptFailed) -> Command:
+@effect(outcome=(CallOutcome.FAILED, *UNANSWERED.values()))
+def report_failure(facts: CallFacts, event: AttemptFailed) -> ReportCall:
     outcome = UNANSWERED.get(event.fault, CallOutcome.FAILED)
     return replace(
         _unanswered(facts, outcome, f"{event.error}: {event.detail}"), attempts=facts.attempts - (0 if event.sent else 1)
     )
 
 
-def report_unaffordable(facts: CallFacts, event: AttemptFailed) -> Command:
+@effect(outcome=CallOutcome.BUDGET)
+def report_unaffordable(facts: CallFacts, event: AttemptFailed) -> ReportCall:
     return _unanswered(facts, CallOutcome.BUDGET, f"{event.error}: {event.detail}")
 
 
-def report_stopped(facts: CallFacts, event: Event) -> Command:
+@effect(outcome=CallOutcome.STOPPED)
+def report_stopped(facts: CallFacts, event: Event) -> ReportCall:
     return _unanswered(facts, CallOutcome.STOPPED, "stopped before the next attempt")
 
 
-def report_timeout(facts: CallFacts, event: Event) -> Command:
+@effect(outcome=CallOutcome.TIMED_OUT)
+def report_timeout(facts: CallFacts, event: Event) -> ReportCall:
     return _unanswered(facts, CallOutcome.TIMED_OUT, "the step timeout passed")
 
 
@@ -186,12 +200,20 @@ def _sent(facts: CallFacts, command: SendRequest) -> CallFacts:
 S = CallState
 LIVE = (S.SENDING, S.STREAMING, S.BACKING_OFF)
 ON_THE_WIRE = (S.SENDING, S.STREAMING)
-FINAL = (S.REPLIED, S.FAILED, S.TIMED_OUT, S.CANCELLED)
+ENDS: Mapping[StrEnum, Given] = {
+    S.REPLIED: gives(ReportCall, outcome=CallOutcome.REPLIED),
+    S.FAILED: gives(ReportCall, outcome=(CallOutcome.FAILED, CallOutcome.BUDGET, *UNANSWERED.values())),
+    S.TIMED_OUT: gives(ReportCall, outcome=CallOutcome.TIMED_OUT),
+    S.CANCELLED: gives(ReportCall, outcome=CallOutcome.STOPPED),
+}
+"""What the run is told of an end, and how it ended."""
+FINAL = tuple(ENDS)
 TRANSIENT, UNAVAILABLE, OVERFLOW, REJECTED, BLOCKED = Fault
 
 # fmt: off
 CALL: Table[CallFacts] = Table(
-    "call", CallState, facts=CallFacts, initial=S.SENDING, final=FINAL, fold=fold,
+    "call", CallState, facts=CallFacts, initial=S.SENDING, final=ENDS, fold=fold,
+    unreported=(CancelRequested,),  # the run has given the call up
     happy=("CALL-01", "CALL-02", "CALL-03"),
     rows=(
         # -- a request goes out, a reply comes back ------------------------------------------------------------------

@@ -7,13 +7,13 @@ that the first message is the one to mend first.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations
 
 from statewright_states.errors import DeclarationError
 from statewright_states.form.question import Answer, Question, show_answer
-from statewright_states.form.row import Cell, CellKey, Declaration, Ignore, Row
+from statewright_states.form.row import Cell, CellKey, Command, Declaration, Given, Ignore, Row
 
 
 def check(table: Declaration, cells: Mapping[CellKey, Cell]) -> None:
@@ -24,6 +24,11 @@ def check(table: Declaration, cells: Mapping[CellKey, Cell]) -> None:
     _final_states_have_no_exit(table)
     _questions_have_one_meaning(table)
     _questions_are_asked_once(table)
+    _effects_have_one_meaning(table)
+    _functions_fit_their_row(table)
+    for row in table.rows:
+        for state in row.sources:
+            _ends_are_told_once(table, row, row.target(state))
     for (state, event), cell in cells.items():
         _exactly_one_row_fires(table, f"{state} + {event.__name__}", cell)
     _states_are_reachable(table)
@@ -113,6 +118,90 @@ def _questions_are_asked_once(table: Declaration) -> None:
                     f"row {declared.id}",
                     "join its answers in one condition: is_(...) takes several",
                 )
+
+
+def _effects_have_one_meaning(table: Declaration) -> None:
+    seen: dict[str, tuple[Given, ...]] = {}
+    for row in table.rows:
+        for effect in row.do:
+            if seen.setdefault(effect.name, effect.gives) != effect.gives:
+                raise _broken(
+                    "effects-have-one-meaning",
+                    table,
+                    f"two effects that give different commands are called {effect.name!r}",
+                    f"row {row.id}",
+                    "rename one of them: what an effect gives is pinned by its name",
+                )
+
+
+def _functions_fit_their_row(table: Declaration) -> None:
+    """Questions and effects are written for the row's event and the table's facts, or for a kind of which these are."""
+    for declared in table.stated:
+        for condition in declared.when:
+            asked = condition.question
+            _fits(table, declared, f"question {asked.name!r}", asked.events, asked.facts)
+        for effect in declared.do if isinstance(declared, Row) else ():
+            _fits(table, declared, f"effect {effect.name!r}", effect.events, effect.facts)
+
+
+def _fits(table: Declaration, declared: Row | Ignore, what: str, events: tuple[type, ...], facts: tuple[type, ...]) -> None:
+    for known, written, verb in ((declared.event, events, "event is"), (table.facts, facts, "facts are")):
+        if not issubclass(known, written):
+            raise _broken(
+                "functions-fit-their-row",
+                table,
+                f"the {what} is written for {' or '.join(kind.__name__ for kind in written)}, and the {verb} {known.__name__}",
+                f"row {declared.id}",
+                f"take another, or widen the annotation of its parameter if it means {known.__name__} too",
+            )
+
+
+def _ends_are_told_once(table: Declaration, row: Row, target: StrEnum) -> None:
+    """A row into a final state gives exactly one of the commands declared for it, any other none of those of any end.
+
+    None either where the event says that whoever would be told has ended it.
+    """
+    closing = {kind for end in table.ends.values() for kind in end.kinds}
+    given = [part for effect in row.do for part in effect.gives if closing & set(part.kinds)]
+    told = ", then ".join(map(str, given)) or "nothing that tells of it"
+    end = table.ends.get(target)
+    if end is None or issubclass(row.event, table.unreported):
+        if given:
+            why = "is no end" if end is None else f"needs no telling after {row.event.__name__}: its sender ended it"
+            raise _broken(
+                "ends-are-told-once",
+                table,
+                f"{row.id} leads to {target}, which {why}, and gives {told}",
+                f"row {row.id}",
+                "take that effect out of it" if end else "lead it to the end that it tells of, or take that effect out of it",
+            )
+    elif len(given) != 1 or (given[0].least, given[0].most) != (1, 1) or not given[0].within(end):
+        raise _broken(
+            "ends-are-told-once",
+            table,
+            f"{row.id} leads to {target} and gives {told}",
+            f"row {row.id}",
+            f"have exactly one of its effects give {end}, or lead it elsewhere",
+        )
+
+
+def check_links(tables: Iterable[tuple[str, Iterable[Row]]], links: Iterable[tuple[str, type[Command]]]) -> None:
+    """Every type of command that the rows of a table may give goes one way, and none goes a way that nothing is sent on.
+
+    ``tables`` are names and rows, ``links`` pairs of a table's name and a type of its commands. Raises DeclarationError.
+    """
+    known = Counter(links)
+    parts = ((name, part) for name, rows in tables for row in rows for effect in row.do for part in effect.gives)
+    given = dict.fromkeys((name, kind) for name, part in parts for kind in part.kinds)
+    for name, kind in (*given, *known):
+        if known[name, kind] != 1 or (name, kind) not in given:
+            givers = "rows" if (name, kind) in given else "no row"
+            raise DeclarationError(
+                "commands-have-one-link",
+                f"{kind.__name__} is given by {givers} and has {known[name, kind] or 'no'} links",
+                where=f"table {name}, command {kind.__name__}",
+                cure="declare one link for every command that rows give: what becomes of it, or who carries it out",
+            )
 
 
 def _exactly_one_row_fires(table: Declaration, cell_name: str, cell: Cell) -> None:

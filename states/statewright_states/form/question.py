@@ -20,9 +20,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import StrEnum
-from typing import Any
+from typing import Generic
 
 from statewright_states.errors import DeclarationError
+from statewright_states.form.signature import NOTHING_SAID, E, F, signature_of
 from statewright_states.frozen import dataclass
 
 Answer = bool | StrEnum
@@ -30,15 +31,20 @@ Answer = bool | StrEnum
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """A named question about (facts, event): its text for people and its possible answers, in declared order."""
+class Question(Generic[F, E]):
+    """A named question about (facts, event): its text for people and its possible answers, in declared order.
+
+    ``facts`` and ``events`` are the kinds that it was written for.
+    """
 
     name: str
     text: str
     answers: tuple[Answer, ...]
-    ask: Callable[[Any, Any], Answer]
+    ask: Callable[[F, E], Answer]
+    facts: tuple[type, ...] = NOTHING_SAID
+    events: tuple[type, ...] = NOTHING_SAID
 
-    def is_(self, *allowed: Answer) -> Condition:
+    def is_(self, *allowed: Answer) -> Condition[F, E]:
         """The condition that the answer is one of ``allowed``."""
         strange = [answer for answer in allowed if answer not in self.answers]
         if strange or not allowed:
@@ -51,24 +57,24 @@ class Question:
             )
         return Condition(self, tuple(answer for answer in self.answers if answer in allowed))
 
-    def is_not(self, *excluded: Answer) -> Condition:
+    def is_not(self, *excluded: Answer) -> Condition[F, E]:
         """The condition that the answer is none of ``excluded``."""
         return self.is_(*(answer for answer in self.answers if answer not in excluded))
 
     @property
-    def yes(self) -> Condition:
+    def yes(self) -> Condition[F, E]:
         return self.is_(True)
 
     @property
-    def no(self) -> Condition:
+    def no(self) -> Condition[F, E]:
         return self.is_(False)
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Generic[F, E]):
     """That a question's answer is one of ``allowed``."""
 
-    question: Question
+    question: Question[F, E]
     allowed: tuple[Answer, ...]
 
     def __str__(self) -> str:
@@ -82,21 +88,21 @@ def show_answer(answer: Answer) -> str:
     return answer.value
 
 
-def yes_no(ask: Callable[[Any, Any], bool]) -> Question:
+def yes_no(ask: Callable[[F, E], bool]) -> Question[F, E]:
     """Declare a question that is answered with yes or no; its text is the function's docstring."""
-    return Question(ask.__name__, _text(ask), (True, False), ask)
+    return _declared(ask, (True, False))
 
 
-def one_of(answers: type[StrEnum]) -> Callable[[Callable[[Any, Any], StrEnum]], Question]:
+def one_of(answers: type[StrEnum]) -> Callable[[Callable[[F, E], StrEnum]], Question[F, E]]:
     """Declare a question that is answered with a member of ``answers``; its text is the function's docstring."""
 
-    def declare(ask: Callable[[Any, Any], StrEnum]) -> Question:
-        return Question(ask.__name__, _text(ask), tuple(answers), ask)
+    def declare(ask: Callable[[F, E], StrEnum]) -> Question[F, E]:
+        return _declared(ask, tuple(answers))
 
     return declare
 
 
-def _text(ask: Callable[..., object]) -> str:
+def _declared(ask: Callable[[F, E], Answer], answers: tuple[Answer, ...]) -> Question[F, E]:
     text = " ".join((ask.__doc__ or "").split())
     if not text:
         raise DeclarationError(
@@ -105,4 +111,5 @@ def _text(ask: Callable[..., object]) -> str:
             where=f"question {ask.__name__} in {ask.__module__}",
             cure="write the question as the function's docstring",
         )
-    return text
+    written = signature_of(ask)
+    return Question(ask.__name__, text, answers, ask, written.facts, written.events)

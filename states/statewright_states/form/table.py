@@ -18,9 +18,10 @@ from enum import StrEnum
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
+from statewright_states.errors import InternalError
 from statewright_states.form.checks import check
 from statewright_states.form.question import Answer
-from statewright_states.form.row import Cell, CellKey, Command, Declaration, Event, Ignore, Row
+from statewright_states.form.row import Cell, CellKey, Command, Declaration, Event, Given, Ignore, Row
 from statewright_states.frozen import dataclass
 
 F = TypeVar("F")
@@ -60,6 +61,8 @@ class Table(Generic[F]):
     """A declared machine, checked when it is built. Raises DeclarationError with the rule, the row and the cure.
 
     ``facts`` is the frozen dataclass of the machine's data; called without arguments it gives the facts at the start.
+    ``final`` are the final states; a mapping says of each what a row that leads there gives, exactly once and no other row:
+    whoever waits for the end is told by it. After the events in ``unreported`` nobody is: whoever would be told sent them.
     """
 
     def __init__(
@@ -69,15 +72,28 @@ class Table(Generic[F]):
         *,
         facts: type[F],
         initial: StrEnum,
-        final: Sequence[StrEnum],
+        final: Sequence[StrEnum] | Mapping[StrEnum, Given],
         fold: Callable[[F, Any, tuple[Command, ...]], F],
-        rows: Sequence[Row],
-        ignores: Sequence[Ignore] = (),
+        rows: Sequence[Row[F]],
+        ignores: Sequence[Ignore[F]] = (),
         happy: Sequence[str] = (),
+        unreported: Sequence[type[Event]] = (),
     ) -> None:
-        declared = Declaration(name, tuple(states), initial, tuple(final), tuple(rows), tuple(ignores), tuple(happy))
+        declared = Declaration(
+            name,
+            tuple(states),
+            initial,
+            tuple(final),
+            tuple(rows),
+            tuple(ignores),
+            tuple(happy),
+            facts,
+            final if isinstance(final, Mapping) else {},
+            tuple(unreported),
+        )
         cells = declared.cells()
         check(declared, cells)
+        self.declared = declared
         self.name = name
         self.states = declared.states
         self.initial = initial
@@ -113,13 +129,17 @@ class Table(Generic[F]):
         return Refused(self.why_refused(state, event), answers)
 
     def take(self, row: Row, state: StrEnum, facts: F, event: Event, answers: Mapping[str, Answer]) -> Taken[F]:
-        """What follows when ``row`` fires."""
-        commands: list[Command] = []
+        """What follows when ``row`` fires. Raises InternalError when an effect gives what it does not declare."""
+        commands: tuple[Command, ...] = ()
         for effect in row.do:
             given = effect(facts, event)
-            commands.extend(given) if isinstance(given, tuple) else commands.append(given)
-        final = tuple(commands)
-        return Taken(row, row.target(state), self.fold(facts, event, final), final, answers)
+            if not effect.admits(given):
+                raise InternalError(
+                    f"the effect {effect.name} declares to give {', then '.join(map(str, effect.gives))}, and gave {given!r}",
+                    where=f"table {self.name}, row {row.id} in {state}",
+                )
+            commands += given
+        return Taken(row, row.target(state), self.fold(facts, event, commands), commands, answers)
 
     def why_refused(self, state: StrEnum, event: Event) -> str:
         """The rule, the place and what is declared instead, for an event without a row."""
@@ -149,7 +169,7 @@ def canonical_form(declared: Declaration) -> dict[str, Any]:
             "event": row.event.__name__,
             "when": _conditions(row),
             "to": row.to.value if isinstance(row.to, StrEnum) else None,
-            "do": [effect.__name__ for effect in row.do],
+            "do": [effect.name for effect in row.do],
         }
         for row in declared.rows
     ]
@@ -165,14 +185,27 @@ def canonical_form(declared: Declaration) -> dict[str, Any]:
     questions = {
         condition.question.name: list(condition.question.answers) for stated in declared.stated for condition in stated.when
     }
+    effects = {effect.name: [_given(part) for part in effect.gives] for row in declared.rows for effect in row.do}
     return {
         "name": declared.name,
         "states": [state.value for state in declared.states],
         "initial": declared.initial.value,
         "final": [state.value for state in declared.final],
+        "ends": {state.value: _given(end) for state, end in declared.ends.items()},
+        "unreported": [event.__name__ for event in declared.unreported],
         "questions": questions,
+        "effects": effects,
         "rows": rows,
         "ignores": ignores,
+    }
+
+
+def _given(part: Given) -> dict[str, Any]:
+    return {
+        "commands": [kind.__name__ for kind in part.kinds],
+        "least": part.least,
+        "most": part.most,
+        "values": {name: list(allowed) for name, allowed in part.values},
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from statewright_states.frozen import dataclass
-from statewright_states.words.vocabulary import Status, StopReason
+from statewright_states.words.vocabulary import REASONS, Status, StopReason
 
 
 class PlanBuildState(StrEnum):
@@ -49,7 +49,8 @@ class ChildEnd:
     """The end of a child run, as its own record states it.
 
     ``run`` is its id; ``output`` the digest of its final output, ``transcript`` the rolling hash of its messages;
-    ``spoke`` tells whether the model said anything, so that the output is more than a notice.
+    ``spoke`` tells whether the model said anything, so that the output is more than a notice. Raises ValueError for a reason
+    for which no run ends so.
     """
 
     run: str
@@ -65,6 +66,10 @@ class ChildEnd:
     input_tokens: int
     output_tokens: int
     cost_microusd: int
+
+    def __post_init__(self) -> None:
+        if self.stop_reason not in REASONS[Status(self.status)]:
+            raise ValueError(f"no run ends as {self.status} for the reason {self.stop_reason}")
 
 
 @dataclass(frozen=True, slots=True)

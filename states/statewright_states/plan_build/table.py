@@ -13,14 +13,18 @@ calls for, so that none is begun twice; a stop that had not been carried out by 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+
 from statewright_states.form.question import one_of, yes_no
-from statewright_states.form.row import SAME, Command, Effect, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Effect, Event, Given, Ignore, Row, effect, gives
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, Status, StopReason, StopRequested
 
 ENDED_BY_SOMEBODY = (StopReason.INTERRUPTED, StopReason.CANCELLED, StopReason.APPROVAL_DENIED)
 """Why a run ends that somebody did not want to go on: what it said by then is not built on."""
@@ -61,49 +65,66 @@ def build(facts: PlanBuildFacts, event: BuildEnded) -> Ending:
 # -- effects ---------------------------------------------------------------------------------------------------------
 
 
-def start_plan(facts: PlanBuildFacts, event: Event) -> Command:
+@effect
+def start_plan(facts: PlanBuildFacts, event: Event) -> StartPlan:
     return StartPlan()
 
 
-def start_build(facts: PlanBuildFacts, event: PlanEnded) -> Command:
+@effect
+def start_build(facts: PlanBuildFacts, event: PlanEnded) -> StartBuild:
     return StartBuild(event.end.output)
 
 
-def start_build_again(facts: PlanBuildFacts, event: Resumed) -> Command:
+@effect
+def start_build_again(facts: PlanBuildFacts, event: Resumed) -> StartBuild:
     return StartBuild(facts.plan.output if facts.plan is not None else "")
 
 
-def stop_plan(facts: PlanBuildFacts, event: Event) -> Command:
+@effect
+def stop_plan(facts: PlanBuildFacts, event: Event) -> StopChild:
     return StopChild(Phase.PLAN)
 
 
-def stop_build(facts: PlanBuildFacts, event: Event) -> Command:
+@effect
+def stop_build(facts: PlanBuildFacts, event: Event) -> StopChild:
     return StopChild(Phase.BUILD)
 
 
-def cancel_plan(facts: PlanBuildFacts, event: Event) -> Command:
+@effect
+def cancel_plan(facts: PlanBuildFacts, event: Event) -> CancelChild:
     return CancelChild(Phase.PLAN)
 
 
-def cancel_build(facts: PlanBuildFacts, event: Event) -> Command:
+@effect
+def cancel_build(facts: PlanBuildFacts, event: Event) -> CancelChild:
     return CancelChild(Phase.BUILD)
 
 
-def finish_as_it_ended(facts: PlanBuildFacts, event: PlanEnded | BuildEnded) -> Command:
-    return FinishRun(event.end.stop_reason)
+@cache
+def finish_as_it_ended(how: Ending) -> Effect[PlanBuildFacts, PlanEnded | BuildEnded]:
+    """End the task for the reason for which its run ended so."""
+
+    @effect(called=f"finish_as_it_ended({how.value})", reason=REASONS[Status(how)])
+    def end(facts: PlanBuildFacts, event: PlanEnded | BuildEnded) -> FinishRun:
+        return FinishRun(event.end.stop_reason)
+
+    return end
 
 
-def finish_halted(facts: PlanBuildFacts, event: Event) -> Command:
-    return FinishRun(facts.halt or StopReason.INTERRUPTED)
+@effect(reason=(StopReason.INTERRUPTED, StopReason.CANCELLED))
+def finish_halted(facts: PlanBuildFacts, event: Event) -> FinishRun:
+    cancelled = facts.halt is StopReason.CANCELLED
+    return FinishRun(StopReason.CANCELLED if cancelled else StopReason.INTERRUPTED)
 
 
-def finish(reason: StopReason) -> Effect:
+@cache
+def finish(reason: StopReason) -> Effect[PlanBuildFacts, Event]:
     """End the task for this reason."""
 
-    def end(facts: PlanBuildFacts, event: Event) -> Command:
+    @effect(called=f"finish({reason.value})", reason=reason)
+    def end(facts: PlanBuildFacts, event: Event) -> FinishRun:
         return FinishRun(reason)
 
-    end.__name__ = f"finish({reason.value})"
     return end
 
 
@@ -157,11 +178,13 @@ S = PlanBuildState
 R = StopReason
 SUCCESS, PARTIAL, FAILED = Ending
 LIVE = (S.PLANNING, S.BUILDING)
-FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
+ENDS: Mapping[StrEnum, Given] = {S(status): gives(FinishRun, reason=reasons) for status, reasons in REASONS.items()}
+"""The last entry, and the reasons that there are for each end."""
+FINAL = tuple(ENDS)
 
 # fmt: off
 PLAN_BUILD: Table[PlanBuildFacts] = Table(
-    "plan_build", PlanBuildState, facts=PlanBuildFacts, initial=S.PLANNING, final=FINAL, fold=fold,
+    "plan_build", PlanBuildState, facts=PlanBuildFacts, initial=S.PLANNING, final=ENDS, fold=fold,
     happy=("PLAN-01", "PLAN-02", "PLAN-08"),
     rows=(
         # -- the plan ------------------------------------------------------------------------------------------------
@@ -171,20 +194,20 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-PLAN-1",), why="the plan is made: build on it"),
         Row("PLAN-03", S.PLANNING, PlanEnded,       S.BUILDING, when=(plan.is_(PARTIAL), partial_plan_accepted.yes, halted.no), do=(start_build,),
             req=("R-PLAN-3",), why="the plan is not whole, and it was configured that what there is of it will do"),
-        Row("PLAN-04", S.PLANNING, PlanEnded,       S.PARTIAL,  when=(plan.is_(PARTIAL), partial_plan_accepted.no), do=(finish_as_it_ended,),
+        Row("PLAN-04", S.PLANNING, PlanEnded,       S.PARTIAL,  when=(plan.is_(PARTIAL), partial_plan_accepted.no), do=(finish_as_it_ended(PARTIAL),),
             req=("R-PLAN-3", "R-PLAN-4"), why="a plan that is not whole is not built on"),
-        Row("PLAN-05", S.PLANNING, PlanEnded,       S.FAILED,   when=(plan.is_(FAILED),), do=(finish_as_it_ended,),
+        Row("PLAN-05", S.PLANNING, PlanEnded,       S.FAILED,   when=(plan.is_(FAILED),), do=(finish_as_it_ended(FAILED),),
             req=("R-PLAN-2", "R-PLAN-4"), why="no plan, no build"),
         Row("PLAN-06", S.PLANNING, PlanEnded,       S.PARTIAL,  when=(plan.is_(SUCCESS), halted.yes), do=(finish_halted,),
             req=("R-STOP-1", "R-STOP-2"), why="the plan is made, and nothing is begun after a stop or a cancellation"),
         Row("PLAN-07", S.PLANNING, PlanEnded,       S.PARTIAL,  when=(plan.is_(PARTIAL), partial_plan_accepted.yes, halted.yes), do=(finish_halted,),
             req=("R-STOP-1", "R-STOP-2"), why="what there is of the plan would do, and nothing is begun after a stop or a cancellation"),
         # -- the build -----------------------------------------------------------------------------------------------
-        Row("PLAN-08", S.BUILDING, BuildEnded,      S.SUCCESS,  when=(build.is_(SUCCESS),), do=(finish_as_it_ended,),
+        Row("PLAN-08", S.BUILDING, BuildEnded,      S.SUCCESS,  when=(build.is_(SUCCESS),), do=(finish_as_it_ended(SUCCESS),),
             req=("R-PLAN-4",), why="built, also when a stop was asked for meanwhile"),
-        Row("PLAN-09", S.BUILDING, BuildEnded,      S.PARTIAL,  when=(build.is_(PARTIAL),), do=(finish_as_it_ended,),
+        Row("PLAN-09", S.BUILDING, BuildEnded,      S.PARTIAL,  when=(build.is_(PARTIAL),), do=(finish_as_it_ended(PARTIAL),),
             req=("R-PLAN-4",), why="the task is as far as its build came, for the same reason"),
-        Row("PLAN-10", S.BUILDING, BuildEnded,      S.FAILED,   when=(build.is_(FAILED),), do=(finish_as_it_ended,),
+        Row("PLAN-10", S.BUILDING, BuildEnded,      S.FAILED,   when=(build.is_(FAILED),), do=(finish_as_it_ended(FAILED),),
             req=("R-PLAN-4",), why="the build failed, for the same reason"),
         # -- from outside: stop, cancel, a defect --------------------------------------------------------------------
         Row("PLAN-20", S.PLANNING, StopRequested,   S.PARTIAL,  when=(begun.no,), do=(finish(R.INTERRUPTED),),
@@ -201,6 +224,8 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-STOP-2",), why="the build's run ends at once, and what it used is counted"),
         Row("PLAN-26", LIVE,       EngineFailed,    S.FAILED,   do=(finish(R.INTERNAL_ERROR),),
             req=("R-FAULT-1",), why="a defect of the engine ends the task visibly; it never hangs"),
+        Row("PLAN-40", LIVE,       RunStalled,      S.FAILED,   do=(finish(R.INTERNAL_ERROR),),
+            req=("R-FAULT-1",), why="no run is going on and none waits: it would hang for ever, so it ends and says what hangs"),
         # -- taken up again from the journal -------------------------------------------------------------------------
         Row("PLAN-30", S.PLANNING, Resumed,         SAME,       when=(begun.yes,), do=(start_plan,),
             req=("R-REC-1", "R-PLAN-5"), why="the plan was commanded: it goes on where its own record ends"),

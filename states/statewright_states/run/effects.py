@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
-from statewright_states.form.row import Command, Effect, Event
+from statewright_states.form.row import Command, Effect, Event, effect
 from statewright_states.frozen import replace
 from statewright_states.run.commands import (
     AnswerRepeated,
@@ -47,7 +48,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
-from statewright_states.run.questions import reply_kind, spent, spent_budget, verdict
+from statewright_states.run.questions import after_spending, reply_kind, spent_budget, verdict
 from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
@@ -55,90 +56,110 @@ WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 # -- effects: models -------------------------------------------------------------------------------------------------
 
 
-def join_lane(facts: RunFacts, event: Event) -> Command:
+@effect
+def join_lane(facts: RunFacts, event: Event) -> JoinLane:
     return JoinLane()
 
 
-def watch_deadline(facts: RunFacts, event: Event) -> Command:
+@effect
+def watch_deadline(facts: RunFacts, event: Event) -> WatchRunDeadline:
     return WatchRunDeadline()
 
 
-def build_context(facts: RunFacts, event: Event) -> Command:
+@effect
+def build_context(facts: RunFacts, event: Event) -> BuildContext:
     return BuildContext(facts.attempt)
 
 
-def build_correction(facts: RunFacts, event: VerdictReached) -> Command:
+@effect
+def build_correction(facts: RunFacts, event: VerdictReached) -> BuildContext:
     return BuildContext(facts.attempt + 1)
 
 
-def call_model(facts: RunFacts, event: Event) -> Command:
-    return _call(facts, Purpose.GENERATION)
+@effect
+def call_model(facts: RunFacts, event: Event) -> CallModel:
+    return call_of(facts, Purpose.GENERATION)
 
 
-def judge(facts: RunFacts, event: Event) -> Command:
-    return _call(facts, Purpose.EVALUATION)
+@effect
+def judge(facts: RunFacts, event: Event) -> CallModel:
+    return call_of(facts, Purpose.EVALUATION)
 
 
-def summarise(facts: RunFacts, event: Event) -> Command:
-    return _call(facts, Purpose.SUMMARY)
+@effect
+def summarise(facts: RunFacts, event: Event) -> CallModel:
+    return call_of(facts, Purpose.SUMMARY)
 
 
-def close(facts: RunFacts, event: Event) -> tuple[Command, ...]:
-    return (AskToClose(), _call(facts, Purpose.CLOSING))
+@effect
+def close(facts: RunFacts, event: Event) -> tuple[AskToClose, CallModel]:
+    return (AskToClose(), call_of(facts, Purpose.CLOSING))
 
 
-def _call(facts: RunFacts, purpose: Purpose) -> CallModel:
+def call_of(facts: RunFacts, purpose: Purpose) -> CallModel:
+    """The next call of the model."""
     new_step = purpose is Purpose.GENERATION and not facts.overflowed
     step = facts.step + 1 if new_step else facts.step
     return CallModel(f"call-{facts.calls + 1}", purpose, step)
 
 
-def continue_text(facts: RunFacts, event: Event) -> Command:
+@effect
+def continue_text(facts: RunFacts, event: Event) -> ContinueText:
     return ContinueText()
 
 
-def ask_again(facts: RunFacts, event: Event) -> Command:
+@effect
+def ask_again(facts: RunFacts, event: Event) -> AskAgain:
     return AskAgain()
 
 
-def nudge(facts: RunFacts, event: Event) -> Command:
+@effect
+def nudge(facts: RunFacts, event: Event) -> Nudge:
     return Nudge()
 
 
-def nudge_to_continue(facts: RunFacts, event: Event) -> Command:
+@effect
+def nudge_to_continue(facts: RunFacts, event: Event) -> NudgeToContinue:
     return NudgeToContinue()
 
 
-def plan_compaction(facts: RunFacts, event: Event) -> Command:
+@effect
+def plan_compaction(facts: RunFacts, event: Event) -> PlanCompaction:
     return PlanCompaction()
 
 
-def replace_old_exchanges(facts: RunFacts, event: SummaryReady) -> Command:
+@effect
+def replace_old_exchanges(facts: RunFacts, event: SummaryReady) -> ReplaceOldExchanges:
     return ReplaceOldExchanges(event.message, event.context_tokens)
 
 
-def drop_old_exchanges(facts: RunFacts, event: CompactionPlanned | SummaryReady | SummaryFailed) -> tuple[Command, ...]:
+@effect
+def drop_old_exchanges(facts: RunFacts, event: CompactionPlanned | SummaryReady | SummaryFailed) -> DropOldExchanges | None:
     """Drop what the event says has to go; nothing where that is nothing."""
-    return (DropOldExchanges(event.dropped, event.exchanges, event.context_tokens),) if event.dropped else ()
+    return DropOldExchanges(event.dropped, event.exchanges, event.context_tokens) if event.dropped else None
 
 
-def stop_call(facts: RunFacts, event: Event) -> Command:
+@effect
+def stop_call(facts: RunFacts, event: Event) -> StopCall:
     return StopCall(f"call-{facts.calls}")
 
 
-def cancel_call(facts: RunFacts, event: Event) -> tuple[Command, ...]:
-    return (CancelCall(f"call-{facts.calls}"),) if facts.in_call else ()
+@effect
+def cancel_call(facts: RunFacts, event: Event) -> CancelCall | None:
+    return CancelCall(f"call-{facts.calls}") if facts.in_call else None
 
 
 # -- effects: tools --------------------------------------------------------------------------------------------------
 
 
-def ask_about_tools(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...]:
+@effect
+def ask_about_tools(facts: RunFacts, event: ReplyReceived) -> tuple[RequestTool, ...]:
     """Hand over every call, none released: all are assessed, and persons asked, before any runs."""
     return tuple(RequestTool(call, released=False) for call in event.calls)
 
 
-def launch_tools(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[Command, ...]:
+@effect
+def launch_tools(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[RequestTool | ReleaseTool, ...]:
     """Release as many of the next calls, in order, as may run now."""
     calls = _calls_after(facts, event)
     under_way = sum(call.phase is LAUNCHED for call in calls)
@@ -175,60 +196,70 @@ def _in_phase(calls: Sequence[OpenCall], tool: str, phase: CallPhase) -> tuple[O
     return tuple(OpenCall(call.request, phase) if call.request.tool == tool else call for call in calls)
 
 
-def answer_repeated(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...]:
+@effect
+def answer_repeated(facts: RunFacts, event: ReplyReceived) -> tuple[AnswerRepeated, ...]:
     """Answer each call with the result of the same call before it."""
     return tuple(AnswerRepeated(call) for call in event.calls)
 
 
-def skip_all(reason: str) -> Effect:
+@cache
+def skip_all(reason: str) -> Effect[RunFacts, Event]:
     """Skip every call that has not been released."""
 
-    def skip(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+    @effect(called=f"skip_calls({reason})")
+    def skip(facts: RunFacts, event: Event) -> tuple[SkipTool, ...]:
         open_calls = [call for call in _calls_after(facts, event) if call.phase in (WAITING, ASKED, DECIDED)]
         return tuple(SkipTool(call.request, reason) for call in open_calls)
 
-    skip.__name__ = f"skip_calls({reason})"
     return skip
 
 
-def cancel_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+@effect
+def cancel_tools(facts: RunFacts, event: Event) -> tuple[CancelTool, ...]:
     """Give up every call that has no result yet, this event counted."""
     return tuple(CancelTool(call.request) for call in _calls_after(facts, event) if call.phase not in (SETTLED, UNKNOWN))
 
 
-def stop_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
+@effect
+def stop_tools(facts: RunFacts, event: Event) -> tuple[StopTool, ...]:
     """Tell every released call that a stop was asked for: one that has not begun, will not begin."""
     return tuple(StopTool(call.request) for call in facts.tools if call.phase is LAUNCHED)
 
 
-def ask_outcome(facts: RunFacts, event: ToolOutcomeUnknown) -> Command:
+@effect
+def ask_outcome(facts: RunFacts, event: ToolOutcomeUnknown) -> AskOutcome:
     return AskOutcome(event.tool)
 
 
-def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[Command, ...]:
+@effect
+def ask_outcomes_again(facts: RunFacts, event: Resumed) -> tuple[AskOutcome, ...]:
     return tuple(AskOutcome(call.request.tool) for call in facts.tools if call.phase is UNKNOWN)
 
 
-def withdraw_question(facts: RunFacts, event: OutcomeStated) -> Command:
+@effect
+def withdraw_question(facts: RunFacts, event: OutcomeStated) -> WithdrawOutcomeQuestion:
     return WithdrawOutcomeQuestion(event.tool)
 
 
-def settle_unknown(facts: RunFacts, event: OutcomeStated) -> Command:
+@effect
+def settle_unknown(facts: RunFacts, event: OutcomeStated) -> SettleUnknown:
     return SettleUnknown(event.tool)
 
 
-def finish(reason: StopReason) -> Effect:
+@cache
+def finish(reason: StopReason) -> Effect[RunFacts, Event]:
     """End the run for this reason; the end for a budget names the one that is used up."""
 
-    def end(facts: RunFacts, event: Event) -> Command:
+    @effect(called=f"finish({reason.value})", reason=reason)
+    def end(facts: RunFacts, event: Event) -> FinishRun:
         over_budget = reason is StopReason.BUDGET_EXCEEDED
         return FinishRun(reason, spent_budget(facts, event) if over_budget else None)
 
-    end.__name__ = f"finish({reason.value})"
     return end
 
 
-def finish_over_tool_calls(facts: RunFacts, event: ReplyReceived) -> Command:
+@effect(reason=StopReason.BUDGET_EXCEEDED)
+def finish_over_tool_calls(facts: RunFacts, event: ReplyReceived) -> FinishRun:
     """End the run, because its tool calls would pass their budget."""
     return FinishRun(StopReason.BUDGET_EXCEEDED, Budget.TOOL_CALLS)
 
@@ -238,7 +269,7 @@ def finish_over_tool_calls(facts: RunFacts, event: ReplyReceived) -> Command:
 
 def fold(facts: RunFacts, event: Event, commands: tuple[Command, ...]) -> RunFacts:
     """The facts after an event and the commands it led to."""
-    facts = _after_event(spent(facts, event), event)
+    facts = _after_event(after_spending(facts, event), event)
     for command in commands:
         facts = _after_command(facts, command)
     return facts

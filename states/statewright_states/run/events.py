@@ -8,6 +8,18 @@ from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
 from statewright_states.words.vocabulary import HookDecision, ToolRequest
 
 
+class Spending(Event):
+    """A model call is over: the requests that it put on the wire, the tokens and the millionths of a US dollar it cost.
+
+    The events that derive from this have these fields; whatever else may happen costs nothing.
+    """
+
+    __slots__ = ()
+    attempts: int
+    tokens: int
+    cost_microusd: int
+
+
 @dataclass(frozen=True, slots=True)
 class RunAdmitted(Event):
     """The run is accepted. ``task`` is the digest of the prompt."""
@@ -54,7 +66,7 @@ class StartDenied(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class ReplyReceived(Event):
+class ReplyReceived(Spending):
     """A complete reply to a generation or closing call.
 
     ``message`` is the digest of the assistant message; ``calls_digest`` names the set of calls (names and arguments),
@@ -77,19 +89,23 @@ class ReplyReceived(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class CallFailed(Event):
+class CallFailed(Spending):
     """A generation or closing call gave no reply."""
 
     fault: CallFault
     error: str
     attempts: int
+    tokens: int = 0
+    cost_microusd: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class CallTimedOut(Event):
+class CallTimedOut(Spending):
     """The step timeout passed over a generation or closing call."""
 
     attempts: int
+    tokens: int = 0
+    cost_microusd: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,7 +169,7 @@ class CompactionPlanned(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryReady(Event):
+class SummaryReady(Spending):
     """Old exchanges are summarised. ``message`` is the digest of the summary; counts describe what remains.
 
     ``dropped`` messages have to go beside it; ``before`` and ``after`` are rolling digests of all messages.
@@ -171,7 +187,7 @@ class SummaryReady(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class SummaryFailed(Event):
+class SummaryFailed(Spending):
     """No summary, or none that can be used: the messages stay, but ``dropped`` of them where they do not fit.
 
     The counts say what is left; ``before`` and ``after`` are rolling digests of all messages. ``tokens`` and
@@ -197,7 +213,7 @@ class EstimatorFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictReached(Event):
+class VerdictReached(Spending):
     """The judge answered, or could not be asked (``reached`` no). Issues and suggestion feed the correction."""
 
     reached: bool

@@ -10,11 +10,11 @@ from statewright_states.frozen import replace
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
-    CallTimedOut,
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
     ReplyReceived,
+    Spending,
     SummaryFailed,
     SummaryReady,
     ToolSettled,
@@ -123,29 +123,25 @@ def budget_left(facts: RunFacts, event: Event) -> bool:
 
 def spent_budget(facts: RunFacts, event: Event) -> Budget | None:
     """The budget that leaves no room for one more model call, or None."""
-    after, settings = spent(facts, event), facts.settings
-    if not _below(after.model_calls, settings.max_model_calls):
+    settings, spent = facts.settings, after_spending(facts, event)
+    if not _below(spent.model_calls, settings.max_model_calls):
         return Budget.MODEL_CALLS
-    if not _below(after.tokens, settings.max_total_tokens):
+    if not _below(spent.tokens, settings.max_total_tokens):
         return Budget.TOTAL_TOKENS
-    return None if _below(after.cost_microusd, settings.max_cost_microusd) else Budget.COST
+    return None if _below(spent.cost_microusd, settings.max_cost_microusd) else Budget.COST
 
 
-def spent(facts: RunFacts, event: Event) -> RunFacts:
-    """What a model call used, and that it is over."""
-    match event:
-        case ReplyReceived() | SummaryReady() | SummaryFailed() | VerdictReached():
-            return replace(
-                facts,
-                in_call=False,
-                model_calls=facts.model_calls + event.attempts,
-                tokens=facts.tokens + event.tokens,
-                cost_microusd=facts.cost_microusd + event.cost_microusd,
-            )
-        case CallFailed() | CallTimedOut():
-            return replace(facts, in_call=False, model_calls=facts.model_calls + event.attempts)
-        case _:
-            return facts
+def after_spending(facts: RunFacts, event: Event) -> RunFacts:
+    """The facts with what the event's model call used, and that it is over; as they are for an event that costs nothing."""
+    if not isinstance(event, Spending):
+        return facts
+    return replace(
+        facts,
+        in_call=False,
+        model_calls=facts.model_calls + event.attempts,
+        tokens=facts.tokens + event.tokens,
+        cost_microusd=facts.cost_microusd + event.cost_microusd,
+    )
 
 
 @yes_no

@@ -16,8 +16,12 @@ run deadline end at once. ``SAME`` keeps the state. An answer that no row of a c
 
 from __future__ import annotations
 
-from statewright_states.form.row import SAME, Ignore, Row
+from collections.abc import Mapping
+from enum import StrEnum
+
+from statewright_states.form.row import SAME, Given, Ignore, Row, gives
 from statewright_states.form.table import Table
+from statewright_states.run.commands import FinishRun
 from statewright_states.run.effects import (
     answer_repeated,
     ask_about_tools,
@@ -105,7 +109,7 @@ from statewright_states.run.questions import (
     tools_affordable,
     verdict,
 )
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
 
 S = RunState
 R = StopReason
@@ -113,7 +117,9 @@ FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER, SILENT = ReplyKind
 FRESH, AGAIN, GOES_ON = Repetition
 PASSED, FAILED, UNKNOWN = Verdict
 NOTHING, CALLS, A_PERSON = Left
-FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
+ENDS: Mapping[StrEnum, Given] = {S(status): gives(FinishRun, reason=reasons) for status, reasons in REASONS.items()}
+"""The last entry, and the reasons that there are for each end."""
+FINAL = tuple(ENDS)
 LIVE = tuple(state for state in S if state not in FINAL)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 TIMED = (S.GENERATING, S.AWAITING_APPROVAL, S.COMPACTING, S.EVALUATING, S.CLOSING)
@@ -121,7 +127,7 @@ STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_
 
 # fmt: off
 RUN: Table[RunFacts] = Table(
-    "run", RunState, facts=RunFacts, initial=S.ACCEPTED, final=FINAL, fold=fold,
+    "run", RunState, facts=RunFacts, initial=S.ACCEPTED, final=ENDS, fold=fold,
     happy=("RUN-01", "RUN-02", "RUN-03", "RUN-12", "RUN-40", "RUN-08"),
     rows=(
         # -- admission -----------------------------------------------------------------------------------------------
@@ -328,6 +334,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-TIME-1",), why="the run deadline wins over everything inside it"),
         Row("RUN-75", LIVE,         EngineFailed,  S.FAILED,            do=(cancel_call, cancel_tools, finish(R.INTERNAL_ERROR)),
             req=("R-FAULT-1",), why="a defect of the engine ends the run visibly; it never hangs"),
+        Row("RUN-150", LIVE,        RunStalled,    S.FAILED,            do=(cancel_call, cancel_tools, finish(R.INTERNAL_ERROR)),
+            req=("R-FAULT-1",), why="nothing is under way and nobody is asked: it would hang for ever, so it ends and says what hangs"),
         Row("RUN-129", LIVE,        EstimatorFailed, SAME,
             req=("R-CTX-6",), why="a broken estimator ends no run: the rule of thumb takes its place, visibly"),
         # -- taken up again from the journal -------------------------------------------------------------------------

@@ -12,8 +12,11 @@ other becomes ``outcome_unknown``: never silently twice, never silently lost.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from enum import StrEnum
+
 from statewright_states.form.question import one_of, yes_no
-from statewright_states.form.row import SAME, Command, Event, Ignore, Row
+from statewright_states.form.row import SAME, Command, Event, Given, Ignore, Row, effect, gives
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.tool.commands import (
@@ -105,39 +108,48 @@ def _decided(facts: ToolFacts, event: ApprovalGiven) -> Approval:
 # -- effects ---------------------------------------------------------------------------------------------------------
 
 
-def assess(facts: ToolFacts, event: ToolRequested | ToolResumed) -> Command:
+@effect
+def assess(facts: ToolFacts, event: ToolRequested | ToolAssessed | ToolResumed) -> AssessTool:
     return AssessTool(event.request.tool if isinstance(event, ToolRequested) else facts.tool)
 
 
-def ask_person(facts: ToolFacts, event: Event) -> Command:
+@effect
+def ask_person(facts: ToolFacts, event: Event) -> AskPerson:
     return AskPerson(facts.tool, event.arguments if isinstance(event, ToolAssessed) else facts.arguments)
 
 
-def withdraw_question(facts: ToolFacts, event: Event) -> Command:
+@effect
+def withdraw_question(facts: ToolFacts, event: Event) -> WithdrawQuestion:
     return WithdrawQuestion(facts.tool)
 
 
-def start(facts: ToolFacts, event: Event) -> Command:
+@effect
+def start(facts: ToolFacts, event: Event) -> StartTool:
     return StartTool(facts.tool, facts.starts + 1)
 
 
-def abandon(facts: ToolFacts, event: Event) -> Command:
+@effect
+def abandon(facts: ToolFacts, event: Event) -> AbandonTool:
     return AbandonTool(facts.tool)
 
 
-def report_decided(facts: ToolFacts, event: Event) -> Command:
+@effect
+def report_decided(facts: ToolFacts, event: Event) -> ReportDecided:
     return ReportDecided(facts.tool, isinstance(event, ApprovalGiven) and event.ends_run and not event.approve)
 
 
-def report_settled(facts: ToolFacts, event: Event) -> Command:
+@effect
+def report_settled(facts: ToolFacts, event: Event) -> ReportSettled:
     return ReportSettled(facts.tool)
 
 
-def report_repeated(facts: ToolFacts, event: ToolRepeated) -> Command:
+@effect
+def report_repeated(facts: ToolFacts, event: ToolRepeated) -> ReportSettled:
     return ReportSettled(event.request.tool)
 
 
-def report_outcome_unknown(facts: ToolFacts, event: Event) -> Command:
+@effect
+def report_outcome_unknown(facts: ToolFacts, event: Event) -> ReportOutcomeUnknown:
     return ReportOutcomeUnknown(facts.tool)
 
 
@@ -186,13 +198,20 @@ S = ToolState
 OUTSIDER, REQUESTER, AGAIN, REVIEWER, UNREVIEWED = [counted for counted in Standing if counted is not Standing.COUNTS]
 WAITING = (S.REQUESTED, S.AWAITING_APPROVAL)
 OPEN = (*WAITING, S.RUNNING)
-FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED, S.OUTCOME_UNKNOWN)
+SETTLED = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED)
+ENDS: Mapping[StrEnum, Given] = {
+    **dict.fromkeys(SETTLED, gives(ReportSettled)),
+    S.OUTCOME_UNKNOWN: gives(ReportOutcomeUnknown),
+}
+"""What the run is told of an end."""
+FINAL = tuple(ENDS)
 PENDING, CLEAR, PERSON, FAULTY, DENIED = Assessment
 APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.OPEN
 
 # fmt: off
 TOOL: Table[ToolFacts] = Table(
-    "tool", ToolState, facts=ToolFacts, initial=S.REQUESTED, final=FINAL, fold=fold,
+    "tool", ToolState, facts=ToolFacts, initial=S.REQUESTED, final=ENDS, fold=fold,
+    unreported=(ToolSkipped, ToolCancelled),  # the run has given the call up, and counts it as settled
     happy=("TOOL-01", "TOOL-02", "TOOL-20"),
     rows=(
         # -- is it in order? -----------------------------------------------------------------------------------------

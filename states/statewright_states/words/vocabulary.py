@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 from statewright_states.form.row import Event
@@ -41,6 +42,29 @@ class StopReason(StrEnum):
     INTERNAL_ERROR = "internal_error"
 
 
+REASONS: Mapping[Status, tuple[StopReason, ...]] = {
+    Status.SUCCESS: (StopReason.COMPLETED,),
+    Status.PARTIAL: (
+        StopReason.MAX_STEPS,
+        StopReason.STEP_TIMEOUT,
+        StopReason.RUN_TIMEOUT,
+        StopReason.INTERRUPTED,
+        StopReason.CANCELLED,
+        StopReason.TRUNCATED,
+        StopReason.BLOCKED,
+        StopReason.EMPTY_REPLY,
+        StopReason.INCOMPLETE,
+        StopReason.REPEATING,
+        StopReason.BUDGET_EXCEEDED,
+        StopReason.TOOL_OUTCOME_UNKNOWN,
+        StopReason.EVALUATION_FAILED,
+        StopReason.APPROVAL_DENIED,
+    ),
+    Status.FAILED: (StopReason.CONTEXT_FULL, StopReason.LLM_ERROR, StopReason.INTERNAL_ERROR),
+}
+"""The reasons for which a run may end so; every reason belongs to one end."""
+
+
 class Purpose(StrEnum):
     """Who asks the model, and what for."""
 
@@ -65,6 +89,21 @@ class Resumed(Event):
     """The run was taken up again from its journal; what was in flight is in flight no longer."""
 
     epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunStalled(Event):
+    """The run has not ended, nothing is under way for it, and nobody is asked: nothing can happen to it any more.
+
+    ``hanging`` names the instances that have not ended, and their states.
+    """
+
+    hanging: tuple[str, ...]
+
+    @property
+    def error(self) -> str:
+        """What is wrong, in words."""
+        return f"nothing is under way and nobody is asked, and there hang: {', '.join(self.hanging)}"
 
 
 class HookOutcome(StrEnum):

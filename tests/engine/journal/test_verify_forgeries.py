@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 
 from recorded_runs import RUN_ID, Entries, Forgery, forged, journal_of, payloads_of, record, verify_forged
 from statewright.journal import MemoryJournal
+from statewright.journal.pinned import read_table
+from statewright.journal.shapes import TakenShape
 from statewright.journal.verify import Verification, verify
 from statewright_states.run.table import RUN
 from statewright_states.words.messages import digest_of
@@ -57,6 +59,28 @@ def rename_a_call(entries: Entries) -> None:
             entry["instance"] = "call-1"
 
 
+def exchange(seq: int, command: str) -> Forgery:
+    return lambda entries: entries[seq]["commands"][0].update(command=command)
+
+
+def twice(seq: int) -> Forgery:
+    def forge(entries: Entries) -> None:
+        (given,) = entries[seq]["commands"]
+        entries[seq]["commands"].append(given | {"id": f"{seq}.1"})
+
+    return forge
+
+
+def swap(commands: list[dict[str, object]]) -> None:
+    """Two commands in each other's place, each with the id of its new one."""
+    one, other = commands
+    commands[:] = [other | {"id": one["id"]}, one | {"id": other["id"]}]
+
+
+def another_reason(entries: Entries) -> None:
+    entries[15]["commands"][0]["data"]["reason"] = entries[16]["stop_reason"] = "interrupted"
+
+
 FORGERIES: list[tuple[Forgery, int, str]] = [
     # the row, the event, the target, the answers
     (put(7, row="RUN-08"), 7, "it records RUN-08; for ReplyReceived in generating with these answers the table says RUN-12"),
@@ -89,6 +113,23 @@ FORGERIES: list[tuple[Forgery, int, str]] = [
         "CALL-02 gives no commands, but the entry lists 1",
     ),
     (lambda entries: entries[9].update(at_us=entries[8]["at_us"] - 5), 9, "its time lies 5 µs before"),
+    # commands that the row's effects do not give
+    (exchange(11, "AskAgain"), 11, "RUN-40 gives one CallModel; the entry lists AskAgain"),
+    (exchange(7, "StopTool"), 7, "RUN-12 gives any number of RequestTool or ReleaseTool; the entry lists StopTool"),
+    (put(11, commands=[]), 11, "RUN-40 gives one CallModel; the entry lists no commands"),
+    (twice(11), 11, "RUN-40 gives one CallModel; the entry lists CallModel, CallModel"),
+    (twice(10), 10, "TOOL-20 gives one ReportSettled; the entry lists ReportSettled, ReportSettled"),
+    (
+        lambda entries: swap(entries[12]["commands"]),
+        12,
+        "CALL-01 gives one WatchStepDeadline, then one SendRequest; the entry lists SendRequest, WatchStepDeadline",
+    ),
+    (
+        lambda entries: entries[6]["commands"][0]["data"].update(outcome="failed"),
+        6,
+        "CALL-03 gives one ReportCall, outcome replied; the entry has ReportCall with other values",
+    ),
+    (another_reason, 15, "RUN-08 gives one FinishRun, reason completed; the entry has FinishRun with other values"),
     # the shape of entries
     (drop(7, "facts"), 7, "its field 'facts' is not as it should be: Field required"),
     (put(7, facts="none"), 7, "its field 'facts'"),
@@ -122,6 +163,35 @@ def test_a_forger_who_recomputes_every_hash_is_found_by_what_the_entry_says(forg
     assert words in found.problems[0].what
     assert found.problems[0].seq == seq
     assert f"run {RUN_ID}, entry {seq}" in found.problems[0].where
+
+
+def test_an_end_for_a_reason_that_it_cannot_have_is_found_beside_the_command_that_gave_it() -> None:
+    found = verify_forged(another_reason)
+    assert [problem.seq for problem in found.problems] == [15, 16]
+    assert found.problems[1].what == "no run ends as success for the reason interrupted"
+
+
+def test_a_table_that_was_pinned_before_effects_said_what_they_give_is_read_and_judges_the_rest() -> None:
+    form = json.loads(RUN.canonical)
+    entry: dict[str, object] = {"kind": "event", "seq": 2, "at_us": 1, "machine": "run", "instance": "run", "cause": None}
+    entry |= {"event": "LaneGranted", "data": {}, "answers": {}, "from": "queued", "row": "RUN-02", "to": "preparing"}
+    shape = TakenShape.model_validate(entry | {"commands": [], "facts": "0" * 64})
+    assert read_table("run", json.dumps(form).encode()).objection(shape) == (
+        "RUN-02 gives one WatchRunDeadline, then one BuildContext; the entry lists no commands"
+    )
+    for added in ("effects", "ends", "unreported"):
+        del form[added]
+    before = read_table("run", json.dumps(form).encode())
+    assert before.objection(shape) is None
+    assert before.objection(shape.model_copy(update={"to": "acting"})) == "RUN-02 leads to preparing, not to acting"
+
+
+def test_an_effect_of_which_the_pinned_table_says_nothing_is_found() -> None:
+    form = json.loads(RUN.canonical)
+    del form["effects"]["finish(completed)"]
+    data = json.dumps(form).encode()
+    found = verify_forged(lambda entries: entries[0]["machines"].update(run=digest_of(data)), {digest_of(data): data})
+    assert found.problems[0].what == "the table does not say what the effect finish(completed) of RUN-08 gives"
 
 
 def test_where_names_the_instance_the_event_and_the_row() -> None:

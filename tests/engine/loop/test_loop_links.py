@@ -39,6 +39,7 @@ from statewright_states.run import commands as of_run
 from statewright_states.tool import commands as of_tool
 from statewright_states.words.ports import Journal
 from test_loop_rows import SCENARIOS, Office, Play, Rows
+from test_loop_stall import talk_of_stalls
 from test_plan_build_rows import SCENARIOS as TASKS
 from test_plan_build_rows import BrokenStore
 
@@ -188,7 +189,7 @@ def seen_in_tasks() -> set[Talk]:
 
 
 def test_every_link_that_is_seen_is_declared_and_every_declared_one_is_seen() -> None:
-    seen, declared = seen_in_runs() | seen_in_tasks(), {talk for link in LINKS for talk in talk_of(link)}
+    seen, declared = seen_in_runs() | seen_in_tasks() | talk_of_stalls(), {talk for link in LINKS for talk in talk_of(link)}
     assert sorted(seen - declared) == [], "seen and not declared"
     assert sorted(declared - seen) == [], "declared and never seen"
 

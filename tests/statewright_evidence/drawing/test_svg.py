@@ -101,7 +101,7 @@ def test_the_tooltip_of_a_row_is_the_whole_row_and_so_is_what_a_screen_reader_sa
         assert all(need in tip for need in declared.req)
         assert " ".join(letter for letter in declared.why.split() if letter.isprintable())[:20] in tip
         if isinstance(declared, Row):
-            assert all(effect.__name__ in tip for effect in declared.do)
+            assert all(effect.name in tip for effect in declared.do)
 
 
 @every_name

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from statewright_evidence.drawing.machines import MACHINES, DrawnMachine
-from statewright_evidence.promela.free_model import declaration_of, free_model, promela
+from statewright_evidence.promela.free_model import free_model, promela
 from statewright_evidence.promela.free_table import reached_by_explorer
 from statewright_evidence.promela.identifiers import Identifiers, quoted, remark
 from statewright_evidence.promela.model import RowInState
@@ -19,7 +19,7 @@ EACH_MACHINE = pytest.mark.parametrize("machine", MACHINES, ids=lambda machine: 
 
 @EACH_MACHINE
 def test_every_row_and_ignore_has_a_guard_and_a_line_in_each_of_its_states(machine: DrawnMachine) -> None:
-    declared = declaration_of(machine.table)
+    declared = machine.table.declared
     model = free_model(declared)
     lines = model.text.splitlines()
     assert sorted(model.places.values(), key=str) == sorted(
@@ -33,7 +33,7 @@ def test_every_row_and_ignore_has_a_guard_and_a_line_in_each_of_its_states(machi
 
 @EACH_MACHINE
 def test_the_explorer_comes_to_every_state_and_row_of_the_free_model(machine: DrawnMachine) -> None:
-    declared = declaration_of(machine.table)
+    declared = machine.table.declared
     reached = reached_by_explorer(declared)
     assert reached.states == {state.value for state in declared.states}
     assert reached.places == set(free_model(declared).places.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from statewright_evidence.promela.check import Checked, check
-from statewright_evidence.promela.free_model import END_IN_REACH, ENDS_STAY, declaration_of, free_model
+from statewright_evidence.promela.free_model import END_IN_REACH, ENDS_STAY, free_model
 from statewright_evidence.promela.free_table import reached_by_explorer, reached_by_spin
 from statewright_evidence.promela.model import RowInState
 from statewright_evidence.promela.pan import rows_of
@@ -72,7 +72,7 @@ def test_a_row_that_never_fires_is_a_line_that_is_not_reached() -> None:
 
 
 def test_spin_and_the_explorer_come_to_the_same_states_and_the_same_rows() -> None:
-    declared = declaration_of(CALL)
+    declared = CALL.declared
     model = free_model(declared)
     ours = reached_by_explorer(declared)
     assert reached_by_spin(declared, model, check(model, ())[0].report) == ours

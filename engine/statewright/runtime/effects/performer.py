@@ -17,7 +17,7 @@ from typing import Any
 from statewright.context.builder import ContextBuilder, messages_from, with_more, with_notice, with_system
 from statewright.context.judge import SelfEvaluator
 from statewright.context.repair import repaired
-from statewright.core.execution import RunExecution
+from statewright.core.execution import RunExecution, pending_approvals
 from statewright.core.routing import ROUTER
 from statewright.hooks import AgentStart, Decided, HookPoint
 from statewright.journal.entry import encode
@@ -84,6 +84,11 @@ class Performer:
     def asking(self) -> bool:
         """Whether a person is to decide about something."""
         return bool(self.tools.open_questions)
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a person is asked about something that is still open."""
+        return any(pending.tool in self.tools.open_questions for pending in pending_approvals(self._execution))
 
     def event_from(self, message: bytes) -> tuple[str, str, Event]:
         """What a message that another process has left means for this run."""

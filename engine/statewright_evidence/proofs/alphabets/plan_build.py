@@ -16,12 +16,12 @@ from statewright_states.plan_build.facts import (
     PlanBuildSettings,
     PlanBuildState,
 )
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
 
 S = PlanBuildState
 BOUNDS = (
-    "each end of a run (success, partial, failed) for each stop reason, with and without words of the model; partial plans "
-    "accepted or not; a stop, a cancellation, a defect and a resumption at any time"
+    "each end of a run (success, partial, failed) for each of its stop reasons, with and without words of the model; partial "
+    "plans accepted or not; a stop, a cancellation, a defect and a resumption at any time"
 )
 PLANNING = (S.PLANNING,)
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
@@ -33,7 +33,8 @@ def ended(run: str, status: Ending, reason: StopReason, spoke: bool) -> ChildEnd
 
 
 def _ends(run: str) -> tuple[ChildEnd, ...]:
-    return tuple(ended(run, status, reason, spoke) for status in Ending for reason in StopReason for spoke in (False, True))
+    reasons = [(Ending(status), reason) for status in REASONS for reason in REASONS[status]]
+    return tuple(ended(run, status, reason, spoke) for status, reason in reasons for spoke in (False, True))
 
 
 ADMITTED = tuple(TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (False, True))
@@ -50,6 +51,7 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
+        yield RunStalled(("plan_build",)), Kind.MAYBE
     yield from ((event, Kind.MAYBE) for event in OUTSIDE)
 
 

@@ -21,7 +21,7 @@ from statewright_states.run.commands import (
 from statewright_states.run.events import EngineFailed, RunDeadline, ToolOutcomeUnknown, ToolSettled
 from statewright_states.run.facts import CallPhase, EvaluationMode, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
-from statewright_states.words.vocabulary import CancelRequested, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
 
 Before = Place[RunFacts]
 Decided = Taken[RunFacts]
@@ -198,6 +198,7 @@ CLAIMS: tuple[Property[Before], ...] = (
     _ends_at_once("cancel-ends", "a cancellation", CancelRequested),
     _ends_at_once("deadline-ends", "the run deadline", RunDeadline),
     _ends_at_once("defect-ends", "a defect of the engine", EngineFailed),
+    _ends_at_once("stall-ends", "a stall", RunStalled),
     each_row("one-reason", "a run ends with exactly one reason, its last command, the one it remembers", _ends_otherwise),
     each_row("calls-closed", "at the end no tool call is left without a result", _leaves_calls_open),
     each_row("calls-go-forward", "a tool call never goes back to an earlier phase", _takes_a_call_back),

@@ -11,7 +11,7 @@ SEEN = {
     watch.NOTHING_REFUSED: "No event is refused: whatever comes, in whatever order, late or twice, is declared where it comes.",
     watch.LATE_CHANGES_NOTHING: "What comes late, for an earlier request, about another version of a call or without a "
     "question changes nothing.",
-    watch.ENDS_AT_ONCE: "A cancellation, the run deadline and a defect of the engine end the run in the same step.",
+    watch.ENDS_AT_ONCE: "A cancellation, the run deadline, a defect of the engine and a stall end the run in the same step.",
     watch.APPROVAL_DOMINATES: "No tool call that policy wants a person to allow begins before enough persons who may do so "
     "have allowed exactly it, and none that one of them rejected.",
     watch.NEVER_TWICE: "No tool call begins twice, unless its tool is declared read or idempotent.",

@@ -18,8 +18,8 @@ ABOUT = """\
 A run, its model calls and its tool calls are three tables that meet through commands and events. Here they are explored
 together with everything around them: requests on the wire, waits, timers, policies that are asked, persons who are asked,
 tools at work. Each configuration below is explored whole: every order in which things may end, every way in which they may,
-and at every moment a stop, a cancellation, the run deadline, a defect of the engine, a death of the process where the scope
-says so, results that come late or twice, and statements that nobody asked for.
+and at every moment a stop, a cancellation, the run deadline, a defect of the engine, a stall, a death of the process where the
+scope says so, results that come late or twice, and statements that nobody asked for.
 
 A claim holds when it holds in every state or step of every scope. The bounds are those of the scopes: what lies beyond them
 (more tool calls in a reply, more steps, more deaths) is not shown here."""
