@@ -14,7 +14,6 @@ from statewright_providers import ScriptedProvider
 from statewright_states.errors import JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
 from statewright_states.words.ports import Batch, Journal, ModelRequest, StoredEntry
 
-
 DECIDED = {"tool": "tool-1.1", "ends_run": False}
 
 
