@@ -195,7 +195,7 @@ class Router:
         cut = cut_off(finish, asked, report.tokens - report.input_tokens, config.max_output_tokens)
         return ReplyReceived(
             finish=finish,
-            has_text=bool((message.content or "").strip()),
+            has_text=bool((message.content or "").strip() or message.attachments),
             message=message.digest,
             calls=calls,
             calls_digest=calls_digest(asked),
