@@ -200,7 +200,7 @@ def test_a_message_or_reply_with_other_parts_is_named_anew(replace: Any) -> None
         ({"url": "data:image/png;base64,AA=="}, "the bytes themselves"),
     ],
 )
-def test_an_image_or_file_is_in_exactly_one_place(wrong: dict[str, str], problem: str) -> None:
+def test_an_image_or_file_is_in_exactly_one_place(wrong: dict[str, Any], problem: str) -> None:
     for kind in (ImagePart, FilePart):
         with pytest.raises(HistoryError, match=problem) as refused:
             kind(**wrong)
