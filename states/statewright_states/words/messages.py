@@ -117,9 +117,11 @@ class LLMResponse:
         *,
         parts: Iterable[Part] | None = None,
     ) -> None:
-        given = (parts_of(content, tool_calls, parts), finish_reason, usage, model, raw)
-        for name, value in zip(("parts", "finish_reason", "usage", "model", "raw"), given, strict=True):
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "parts", parts_of(content, tool_calls, parts))
+        object.__setattr__(self, "finish_reason", finish_reason)
+        object.__setattr__(self, "usage", usage)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "raw", raw)
 
     @property
     def content(self) -> str | None:
