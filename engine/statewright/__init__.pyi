@@ -36,7 +36,17 @@ from statewright_states.errors import (
 )
 from statewright_states.run.facts import CutOff, EvaluationMode, OnLimit
 from statewright_states.words.approval import ApprovalRule, SignOff, Standing, Statement
-from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, ToolSchema, Usage
+from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema, Usage
+from statewright_states.words.parts import (
+    Citation,
+    FilePart,
+    ImagePart,
+    OpaquePart,
+    ProviderState,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+)
 from statewright_states.words.ports import TokenEstimator
 from statewright_states.words.tool_effects import ConfirmMode, ToolEffect
 from statewright_states.words.vocabulary import Status, StopReason
@@ -55,6 +65,7 @@ __all__ = [
     "Approver",
     "BudgetConfig",
     "CallerError",
+    "Citation",
     "ConfigurationError",
     "ConfirmMode",
     "ContextBuilder",
@@ -67,7 +78,9 @@ __all__ = [
     "EvaluationConfig",
     "EvaluationMode",
     "ExecutionEngine",
+    "FilePart",
     "GracefulShutdown",
+    "ImagePart",
     "JournalError",
     "LLMResponse",
     "LoopPhase",
@@ -77,12 +90,15 @@ __all__ = [
     "MixedState",
     "ModelPrice",
     "OnLimit",
+    "OpaquePart",
     "PendingApproval",
     "Problem",
     "Profile",
     "PromptConfig",
     "Proof",
     "ProviderError",
+    "ProviderState",
+    "ReasoningPart",
     "Replayed",
     "RetryConfig",
     "RunEvent",
@@ -96,6 +112,7 @@ __all__ = [
     "StepResult",
     "StopReason",
     "StreamChunk",
+    "TextPart",
     "TokenEstimator",
     "Tool",
     "ToolCall",

@@ -1,8 +1,9 @@
 """OpenAI Chat Completions on raw httpx: OpenAI itself, and the many servers that speak its protocol.
 
 Protocol: https://platform.openai.com/docs/api-reference/chat. ``encode`` makes the request's body by joining bytes: each
-message brings its own encoding, so the history is never encoded again. ``decode`` reads a plain body, ``StreamDecoder``
-the events of a streamed one; both build a ``ChatReply``. ``map_errors`` is in openai_errors.py, whose shape others share.
+message is encoded once, by ``encode_message``, so the history is never encoded again. ``decode`` reads a plain body,
+``StreamDecoder`` the events of a streamed one; both build a ``ChatReply``. ``map_errors`` is in openai_errors.py, whose
+shape others share.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.sse import ServerSentEvent, SSEParser
 from statewright_states.errors import ConfigurationError, MalformedReply, StreamCutShort
+from statewright_states.words.chat_shape import plain_shape
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema, encode_json
+from statewright_states.words.parts import Attachment, TextPart, described, kind_of
 from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -121,10 +124,8 @@ class OpenAIChatProvider:
 
 def encode(request: ModelRequest, *, model: str, tools: bytes, limit_field: str) -> bytes:
     """The request's body; ``tools`` as ``encode_tools`` gave them, ``limit_field`` the name of the limit of output tokens."""
-    parts = [
-        b'"model":' + encode_json(model),
-        b'"messages":[' + b",".join([message.encoded for message in request.messages]) + b"]",
-    ]
+    messages = [encoded for message in request.messages if (encoded := message.encoded_by(encode_message))]
+    parts = [b'"model":' + encode_json(model), b'"messages":[' + b",".join(messages) + b"]"]
     if tools:
         parts.append(b'"tools":' + tools)
     if request.temperature is not None:
@@ -134,6 +135,25 @@ def encode(request: ModelRequest, *, model: str, tools: bytes, limit_field: str)
     if request.stream:
         parts.append(b'"stream":true,"stream_options":{"include_usage":true}')
     return b"{" + b",".join(parts) + b"}"
+
+
+def encode_message(message: Message) -> bytes:
+    """The message as the protocol knows it; nothing where it holds only what other adapters understand.
+
+    Reasoning, citations and what adapters keep stay out. Images and files of an assistant message are told in words: the
+    protocol knows them only in what is said to the model.
+    """
+    parts = message.parts
+    if message.role == "assistant":
+        parts = tuple(_in_words(part) if isinstance(part, Attachment) else part for part in parts)
+    shape = plain_shape(message.role, parts, message.tool_call_id)
+    if parts and shape["content"] is None and "tool_calls" not in shape:
+        return b""
+    return encode_json(shape)
+
+
+def _in_words(part: Attachment) -> TextPart:
+    return TextPart(f"\n[{kind_of(part)}: {described(part)}]")
 
 
 def encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:

@@ -101,7 +101,8 @@ def _prepare(cls: Any) -> None:
     compared = [field.name for field in fields if field.compare]
     cls.__values__ = attrgetter(*compared) if compared else _nothing
     cls.__thawed__ = staticmethod(known["__thawed__"])
-    cls.__init__ = known["__init__"]
+    if cls.__dict__["__init__"] is _first_init:  # as with the standard library's, a class may bring its own
+        cls.__init__ = known["__init__"]
     cls.__replaceable__ = frozenset(field.name for field in fields if field.init)
 
 

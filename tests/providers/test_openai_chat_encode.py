@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statewright_providers.openai_chat import encode, encode_tools
-from statewright_states.words.messages import Message, ToolCall, ToolSchema
+from statewright_providers.openai_chat import encode, encode_message, encode_tools
+from statewright_states.words.messages import Message, ToolSchema
+from statewright_states.words.parts import (
+    Citation,
+    FilePart,
+    ImagePart,
+    OpaquePart,
+    ProviderState,
+    ReasoningPart,
+    TextPart,
+    ToolCall,
+)
 from statewright_states.words.ports import ModelRequest
 from transcripts import read_transcript
 from wire import QUESTION, requested
@@ -85,8 +95,51 @@ def test_the_body_is_json_and_holds_the_bytes_of_each_message(
 ) -> None:
     request = ModelRequest(messages, (ADD,), stream=stream, temperature=temperature)
     body = encode(request, model="m", tools=encode_tools(request.tools), limit_field="max_tokens")
-    assert b",".join(message.encoded for message in messages) in body
-    assert json.loads(body)["messages"] == [json.loads(message.encoded) for message in messages]
+    assert b",".join(message.encoded_by(encode_message) for message in messages) in body
+    assert json.loads(body)["messages"] == [message.to_dict() for message in messages]
+
+
+def test_a_message_is_encoded_for_its_first_request_and_never_again() -> None:
+    messages = tuple(Message("user", f"question {number}") for number in range(3))
+    before = [message.encoded_by(encode_message) for message in messages]
+    encode(ModelRequest(messages), model="m", tools=b"", limit_field="max_tokens")
+    assert all(message.encoded_by(encode_message) is once for message, once in zip(messages, before, strict=True))
+
+
+IMAGE = ImagePart.of(b"\x89PNG", "image/png")
+STATE = ProviderState("another", "c2VjcmV0")
+
+
+def sent(*messages: Message) -> list[dict[str, Any]]:
+    shapes: list[dict[str, Any]] = body_of(ModelRequest(messages))["messages"]
+    return shapes
+
+
+def test_images_and_files_go_to_the_model_in_their_order() -> None:
+    question = Message("user", parts=[TextPart("What is this?"), IMAGE, FilePart.of(b"a", "application/pdf", "a.pdf")])
+    assert sent(question)[0]["content"] == [
+        {"type": "text", "text": "What is this?"},
+        {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}},
+        {"type": "file", "file": {"filename": "a.pdf", "file_data": "data:application/pdf;base64,YQ=="}},
+    ]
+
+
+def test_what_the_protocol_does_not_know_is_left_out() -> None:
+    call = ToolCall("call_1", "add", "{}", STATE)
+    cited = TextPart("five", (Citation("https://a.example"),), STATE)
+    reply = Message("assistant", parts=[ReasoningPart("hm", STATE), cited, OpaquePart(STATE), call])
+    assert sent(reply) == [Message("assistant", "five", [ToolCall("call_1", "add", "{}")]).to_dict()]
+
+
+def test_a_message_that_only_another_adapter_understands_is_left_out() -> None:
+    messages = (Message("user", "well?"), Message("assistant", parts=[OpaquePart(STATE)]), Message("user", "go on"))
+    assert sent(*messages) == [{"role": "user", "content": "well?"}, {"role": "user", "content": "go on"}]
+
+
+def test_what_the_model_itself_drew_is_told_in_words() -> None:
+    assert sent(Message("assistant", parts=[TextPart("Here:"), IMAGE])) == [
+        {"role": "assistant", "content": "Here:\n[image: image/png, 4 bytes]"}
+    ]
 
 
 def test_a_recorded_history_is_sent_as_the_server_accepted_it() -> None:

@@ -38,6 +38,16 @@ class Standard:
     notes: list[str] = dataclasses.field(default_factory=list, compare=False)
 
 
+@frozen.dataclass(frozen=True, slots=True)
+class Padded:
+    """Brings its own ``__init__``."""
+
+    text: str
+
+    def __init__(self, text: str, width: int) -> None:
+        object.__setattr__(self, "text", text.ljust(width))
+
+
 T = TypeVar("T")
 
 
@@ -204,3 +214,10 @@ def test_a_class_may_derive_from_another_whichever_way_it_is_declared(derived: A
     with pytest.raises(dataclasses.FrozenInstanceError):
         one.at = 9
     assert Late.__dataclass_params__.frozen  # type: ignore[attr-defined]
+
+
+def test_a_class_may_bring_its_own_init() -> None:
+    padded = Padded("a", 3)
+    assert padded == Padded("a  ", 0)
+    assert frozen.replace(padded, text="b").text == "b"
+    assert Padded("c", 2).text == "c "

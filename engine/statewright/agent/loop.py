@@ -241,7 +241,10 @@ class AgentLoop:
             model=self.provider.model,
             config=self.config,
             task=prompt,
-            history=tuple(item if isinstance(item, Message) else Message.from_dict(item) for item in history or ()),
+            history=tuple(
+                item if isinstance(item, Message) else Message.from_dict(item, where=f"history[{at}]")
+                for at, item in enumerate(history or ())
+            ),
             cards=cards_of(tools),
             stream=options.stream,
             session=options.session,

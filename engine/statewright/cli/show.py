@@ -25,6 +25,8 @@ from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
+from statewright_states.words.messages import Message
+from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
 from statewright_states.words.ports import Journal
 
 Shape = Mapping[str, Any]
@@ -139,16 +141,32 @@ def _print_timeline(console: Console, shown: Shown) -> None:
 
 
 def _print_messages(console: Console, state: AnyState) -> None:
-    for message in state.messages:
+    for message in map(Message.from_dict, state.messages):
         console.print()
-        answered = printable(message.get("tool_call_id") or "")
-        console.print(Text.assemble((message["role"], ROLE_STYLES.get(message["role"], "bold")), ("  " + answered, "dim")))
-        if message["content"]:
-            console.print(Text(printable(message["content"])))
-        for call in message.get("tool_calls", ()):
-            function = call["function"]
-            console.print(Text(printable(f"→ {function['name']} {function['arguments']}  {call['id']}"), style="cyan"))
+        answered = printable(message.tool_call_id or "")
+        console.print(Text.assemble((message.role, ROLE_STYLES[message.role]), ("  " + answered, "dim")))
+        for part in message.parts:
+            text, style = _part_in_words(part)
+            if text:
+                console.print(Text(printable(text), style=style))
     console.print()
+
+
+def _part_in_words(part: Part) -> tuple[str, str]:
+    """A part of a message for people, and its style. What only an adapter reads is named by its size."""
+    match part:
+        case TextPart():
+            cited = [f"  [{citation.title or citation.url or citation.quote}]" for citation in part.citations]
+            return "\n".join([part.text, *cited]), ""
+        case ReasoningPart():
+            return part.text, "dim italic"
+        case ToolCall():
+            return f"→ {part.name} {part.arguments}  {part.id}", "cyan"
+        case OpaquePart():
+            state = part.provider_state
+            return f"[for {state.adapter}: {len(state.data)} characters]", "dim"
+        case _:
+            return f"[{kind_of(part)}: {described(part)}]", "magenta"
 
 
 def _print_outcome(console: Console, state: AnyState, journal: JournalOptions) -> None:

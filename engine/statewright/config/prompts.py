@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from statewright.config.settings import PromptConfig
 from statewright_states.words.messages import Message
+from statewright_states.words.parts import Attachment, described, kind_of
 from statewright_states.words.vocabulary import StopReason
 
 CUT_OFF = "cut off"
@@ -20,6 +21,12 @@ def filled(text: str, values: Mapping[str, object]) -> str:
     All go in at once: what looks like a place inside a value is none.
     """
     return _PLACE.sub(lambda place: str(values.get(place[1], place[0])), text)
+
+
+def with_attachments(prompts: PromptConfig, text: str, attachments: Sequence[Attachment]) -> str:
+    """The text with a line for each image and file, for who is told of them and not shown them."""
+    told = [filled(prompts.attachment, {"kind": kind_of(part), "attachment": described(part)}) for part in attachments]
+    return "\n".join([text, *told] if text else told)
 
 
 def skipped(prompts: PromptConfig, call_id: str, reason: str) -> Message:

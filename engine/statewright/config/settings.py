@@ -203,6 +203,8 @@ class PromptConfig(_Configuration):
     summary_request: str = "Summarise these steps:\n\n{steps}"
     summary_call: str = "[called {name}({arguments})]"
     """How a tool call is told in ``steps``."""
+    attachment: str = "[{kind}: {attachment}]"
+    """How an image or a file is told, with its name, type and size, in a summary's ``steps`` and to the judge."""
     judge_system: str = (
         "You judge whether an agent completed its task. Reply with one JSON object and nothing else: "
         '{"completed": true or false, "confidence": 0.0 to 1.0, "issues": ["..."], "suggestion": "..."}'

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from statewright.config.prompts import filled
+from statewright.config.prompts import filled, with_attachments
 from statewright.config.settings import AgentConfig
 from statewright.context.conversation import Conversation
-from statewright.context.estimates import RuleOfThumb
+from statewright.context.estimates import RuleOfThumb, length_bytes
 from statewright.tools import truncate_result
 from statewright_states.words.messages import Message
 
@@ -57,17 +57,17 @@ def messages_from(built: object) -> list[Message]:
     """Messages from what an ``on_build_context`` callback gave; raises HistoryError or TypeError when they are none."""
     if not isinstance(built, list | tuple):
         raise TypeError(f"on_build_context gave {type(built).__name__}, a list of messages is expected")
-    messages = [_message(shape) for shape in cast("Sequence[object]", built)]
+    messages = [_message(shape, f"on_build_context[{at}]") for at, shape in enumerate(cast("Sequence[object]", built))]
     if not messages:
         raise ValueError("on_build_context gave no messages")
     return messages
 
 
-def _message(shape: object) -> Message:
+def _message(shape: object, where: str) -> Message:
     if isinstance(shape, Message):
         return shape
     if isinstance(shape, Mapping):
-        return Message.from_dict(cast("Mapping[str, Any]", shape), where="on_build_context")
+        return Message.from_dict(cast("Mapping[str, Any]", shape), where=where)
     raise TypeError(f"on_build_context gave a message of type {type(shape).__name__}, a dict is expected")
 
 
@@ -129,7 +129,7 @@ class ContextManager:
         text = (message.content or "").strip()
         if not text:
             return "the summary was empty"
-        if len(self.summary_message(text).encoded) >= sum(len(said.encoded) for said in old):
+        if length_bytes(self.summary_message(text)) >= sum(map(length_bytes, old)):
             return "the summary was no shorter than what it should stand for"
         return None
 
@@ -146,8 +146,9 @@ class ContextManager:
         calls = [
             filled(self._prompts.summary_call, {"name": call.name, "arguments": call.arguments}) for call in message.tool_calls
         ]
+        said = with_attachments(self._prompts, message.content or "", message.attachments)
         max_chars = 4 * share if message.role == "assistant" else share
-        return self._cut("\n".join([f"{message.role}: {message.content or ''}", *calls]), max_chars)
+        return self._cut("\n".join([f"{message.role}: {said}", *calls]), max_chars)
 
     def _cut(self, text: str, max_chars: int) -> str:
         return truncate_result(text, max_chars, self._prompts)

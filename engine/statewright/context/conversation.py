@@ -14,6 +14,7 @@ from hashlib import sha256
 from statewright.context.estimates import Estimates
 from statewright.context.transcript import Transcript, tokens_after
 from statewright_states.words.messages import Message
+from statewright_states.words.parts import Attachment
 from statewright_states.words.vocabulary import ToolRequest
 
 EMPTY_DIGEST = "0" * 64
@@ -39,8 +40,10 @@ class Conversation:
         self._since_tokens = 0
         self._since = 0
         self._exchange: _Exchange | None = None
-        self._parts: list[str] = []
+        self._texts: list[str] = []
         self._said = ""
+        self.attachments: tuple[Attachment, ...] = ()
+        """The images and files of the last reply."""
         self._added: list[str] = []
 
     @property
@@ -53,7 +56,7 @@ class Conversation:
     def begin(self, messages: Iterable[Message], tokens: int) -> None:
         """Start an attempt with its first messages, which take up so many tokens."""
         self._exchange = None
-        self._parts = []
+        self._texts = []
         self._become(Transcript.beginning(messages), tokens)
 
     def say(self, message: Message) -> None:
@@ -73,23 +76,24 @@ class Conversation:
 
     def reply(self, message: Message, calls: Sequence[ToolRequest], *, goes_on: bool) -> None:
         """Append the model's reply; ``goes_on`` says that the next one continues its text."""
-        if message.content or message.tool_calls:
+        if message.content or message.says_something:
             self.say(message)
         if calls:
             self._exchange = _Exchange(tuple(call.tool for call in calls))
-        self._parts.append(message.content or "")
-        self._said = "".join(self._parts) or self._said
+        self._texts.append(message.content or "")
+        self._said = "".join(self._texts) or self._said
+        self.attachments = message.attachments
         if not goes_on:
-            self._parts = []
+            self._texts = []
 
     @property
     def continuing(self) -> bool:
         """Whether the next reply goes on with a text that was cut off."""
-        return bool(self._parts)
+        return bool(self._texts)
 
     def joined(self, message: Message) -> str:
-        """A reply's text with the parts that it continues."""
-        return "".join((*self._parts, message.content or ""))
+        """A reply's text with the texts that it continues."""
+        return "".join((*self._texts, message.content or ""))
 
     @property
     def begun_with(self) -> int:
@@ -111,7 +115,7 @@ class Conversation:
 
     @property
     def output(self) -> str:
-        """The text of the last reply that had any, with the parts that it continues. A summary is no reply."""
+        """The text of the last reply that had any, with the texts that it continues. A summary is no reply."""
         return self._said
 
     # -- size --------------------------------------------------------------------------------------------------------

@@ -6,10 +6,15 @@ from collections.abc import Iterable, Sequence
 from operator import index
 
 from statewright_states.words.messages import Message
+from statewright_states.words.parts import Attachment, FilePart, ImagePart, size_bytes
 from statewright_states.words.ports import TokenEstimator
 
 CHARS_PER_TOKEN = 4
 """The usual rule of thumb for English, applied to a message's JSON, of which a character outside ASCII is two to four."""
+
+IMAGE_TOKENS, FILE_TOKENS = 1_600, 5_000
+"""An image takes about as much as an image of 1 megapixel does where most is counted for it, a file as much as a PDF of a few
+pages. The bytes of both say nothing of that, but of a text file: it is counted as text."""
 
 MAX_TOKENS = 1_000_000_000
 """No message has more; an estimator that says so is broken."""
@@ -20,7 +25,18 @@ class RuleOfThumb:
 
     def estimate(self, messages: Sequence[Message]) -> int:
         """Tokens of these messages, rounded up."""
-        return -(-sum(len(message.encoded) for message in messages) // CHARS_PER_TOKEN)
+        return -(-sum(map(length_bytes, messages)) // CHARS_PER_TOKEN)
+
+
+def length_bytes(message: Message) -> int:
+    """How long the message is: its stored form, with images and files counted by what they cost instead of their bytes."""
+    return len(message.encoded) + sum(_in_place_of_data(part) for part in message.attachments)
+
+
+def _in_place_of_data(part: Attachment) -> int:
+    if isinstance(part, FilePart) and part.data and part.media_type.startswith("text/"):
+        return size_bytes(part.data) - len(part.data)
+    return CHARS_PER_TOKEN * (IMAGE_TOKENS if isinstance(part, ImagePart) else FILE_TOKENS) - len(part.data)
 
 
 class Estimates:

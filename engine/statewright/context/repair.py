@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import accumulate
 
 from statewright.config.settings import ENGLISH, PromptConfig
+from statewright_states.frozen import replace
 from statewright_states.words.messages import Message, ToolCall
+from statewright_states.words.parts import TextPart
 
 
 @dataclass(slots=True)
@@ -80,18 +82,18 @@ def repaired(messages: Sequence[Message], prompts: PromptConfig = ENGLISH) -> tu
 
 def _plain(message: Message, mended: list[str]) -> Message | None:
     """The message with what belongs to its role alone; None for one that says and asks nothing."""
-    if message.role == "assistant" and not message.tool_calls and not (message.content or "").strip():
+    if message.role == "assistant" and not message.says_something:
         mended.append("an assistant message that said nothing was left out")
         return None
     if message.tool_calls and message.role != "assistant":
         mended.append(f"a {message.role} message had tool calls")
-        message = replace(message, tool_calls=())
+        message = replace(message, parts=tuple(part for part in message.parts if not isinstance(part, ToolCall)))
     if message.tool_call_id is not None and message.role != "tool":
         mended.append(f"a message that is no tool's ({message.role}) had the id of a tool call")
         message = replace(message, tool_call_id=None)
-    if message.content is None and message.role != "assistant":
+    if not message.parts and message.role != "assistant":
         mended.append(f"a {message.role} message had no content")
-        message = replace(message, content="")
+        message = replace(message, parts=(TextPart(""),))
     return message
 
 
@@ -124,12 +126,21 @@ def _in_order(plain: Sequence[Message], asked: Sequence[_Asked], missing: str, m
         if message.role == "tool":
             continue
         names = [_own_id(call.call, used, taken, mended) for call in made_at[at]]
-        calls = tuple(replace(call, id=name) for call, name in zip(message.tool_calls, names, strict=True))
-        sound.append(message if calls == message.tool_calls else replace(message, tool_calls=calls))
+        sound.append(_named(message, names))
         for call, name in zip(made_at[at], names, strict=True):
             result = plain[call.result] if call.result is not None else Message("tool", missing, tool_call_id=name)
             sound.append(result if result.tool_call_id == name else replace(result, tool_call_id=name))
     return sound
+
+
+def _named(message: Message, names: Sequence[str]) -> Message:
+    """The message with these ids for its calls, in order."""
+    if all(call.id == name for call, name in zip(message.tool_calls, names, strict=True)):
+        return message
+    left = iter(names)
+    return replace(
+        message, parts=tuple(replace(part, id=next(left)) if isinstance(part, ToolCall) else part for part in message.parts)
+    )
 
 
 def _own_id(call: ToolCall, used: set[str], taken: set[str], mended: list[str]) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from statewright.config.settings import AgentConfig
 from statewright.hooks import HookCard
-from statewright.journal.entry import MACHINES, TABLES, Header, decode, digest, encode
+from statewright.journal.entry import MACHINES, TABLES, Header, decode, digest, encode, listed
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
 from statewright_states.errors import JournalDamaged
@@ -114,7 +114,7 @@ class RunInputs:
             machines={name: payloads.put(TABLES[name].canonical) for name in MACHINES["run"]},
             config=payloads.put(encode(self.config.model_dump(mode="json"))),
             task=payloads.put(encode(self.task)),
-            history=payloads.put(encode([message.to_dict() for message in self.history])),
+            history=payloads.put_messages(self.history),
             tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
             hooks=payloads.put(encode([asdict(card) for card in self.hooks])),
             policy={"confirm_mode": self.config.confirm_mode.value},
@@ -152,13 +152,13 @@ def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInp
         tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
         hooks: list[dict[str, Any]] = decode(blobs[header["hooks"]])
         cards = [card_from(shape) for shape in tools]
-        history: list[dict[str, Any]] = decode(blobs[header["history"]])
+        history = listed(blobs[header["history"]])
         return RunInputs(
             run_id=header["run_id"],
             model=header["model"],
             config=AgentConfig(**decode(blobs[header["config"]])),
             task=decode(blobs[header["task"]]),
-            history=tuple(Message.from_dict(shape) for shape in history),
+            history=tuple(Message.from_encoded(blobs[digest]) for digest in history),
             cards={card.name: card for card in cards},
             stream=bool(header["stream"]),
             session=header["session"],

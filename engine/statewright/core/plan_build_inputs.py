@@ -10,7 +10,7 @@ from statewright.config.prompts import filled
 from statewright.config.settings import AgentConfig
 from statewright.core.inputs import RunInputs, card_from
 from statewright.hooks import HookCard
-from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode
+from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode, listed
 from statewright.journal.recorder import Payloads
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass, replace
@@ -63,7 +63,7 @@ class PlanBuildInputs:
             machines={name: payloads.put(TABLES[name].canonical) for name in MACHINES[PLAN_BUILD.name]},
             config=payloads.put(encode(config)),
             task=payloads.put(encode(self.task)),
-            history=payloads.put(encode([message.to_dict() for message in build.history])),
+            history=payloads.put_messages(build.history),
             tools=payloads.put(encode(tools)),
             hooks=payloads.put(encode(hooks)),
             policy={f"{phase}.confirm_mode": given.config.confirm_mode.value for phase, given in self.phases.items()},
@@ -80,7 +80,7 @@ def plan_build_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
     try:
         config, tools, hooks = (decode(blobs[header[name]]) for name in ("config", "tools", "hooks"))
-        history = tuple(Message.from_dict(shape) for shape in decode(blobs[header["history"]]))
+        history = tuple(Message.from_encoded(blobs[digest]) for digest in listed(blobs[header["history"]]))
         task = decode(blobs[header["task"]])
         phases: dict[Phase, RunInputs] = {}
         for phase in Phase:

@@ -68,8 +68,7 @@ class Projection:
             return
         reply = self._last_reply
         response = LLMResponse(
-            content=message.content,
-            tool_calls=message.tool_calls,
+            parts=message.parts,
             finish_reason=reply.finish if reply else event.finish.value,
             usage=Usage(reply.input_tokens, reply.output_tokens, reply.cached_input_tokens, reply.reasoning_tokens)
             if reply

@@ -22,6 +22,7 @@ from statewright.journal.entry import (
     decode,
     decode_delivery,
     encode_event_entry,
+    listed,
 )
 from statewright.journal.recorder import Payloads
 from statewright.views.plan_build_state import MixedState
@@ -95,7 +96,7 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     """
     entries, shapes = await _recorded(journal, run_id, RUN.name)
     payloads = Payloads()
-    inputs = inputs_from(shapes[0], await _blobs(journal, header_references(shapes[0])))
+    inputs = inputs_from(shapes[0], await _given(journal, shapes[0]))
     for digest, data in (await _blobs(journal, list(_messages(shapes)))).items():
         payloads.load_message(digest, data)
     return _reproduced(Replayed, RunExecution(inputs, payloads), entries, shapes)
@@ -104,7 +105,7 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
 async def replay_plan_build(journal: Journal, run_id: str) -> ReplayedPlanBuild:
     """Replay the record of a task that is planned, then built; its two runs are replayed alone. Raises as ``replay`` does."""
     entries, shapes = await _recorded(journal, run_id, PLAN_BUILD.name)
-    inputs = plan_build_inputs_from(shapes[0], await _blobs(journal, header_references(shapes[0])))
+    inputs = plan_build_inputs_from(shapes[0], await _given(journal, shapes[0]))
     return _reproduced(ReplayedPlanBuild, PlanBuildExecution(inputs, Payloads()), entries, shapes)
 
 
@@ -288,6 +289,17 @@ def _messages(shapes: Shapes) -> Iterator[str]:
             data: Mapping[str, Any] = shape["data"]
             yield from data.get("messages", ())
             yield from (digest for digest in (data.get("message"), data.get("changed")) if digest is not None)
+
+
+async def _given(journal: Journal, header: Mapping[str, Any]) -> dict[str, bytes]:
+    """The payloads of what a run was given: those that its header names, and the messages of its history."""
+    blobs = await _blobs(journal, header_references(header))
+    try:
+        return blobs | await _blobs(journal, listed(blobs[header["history"]]))
+    except ValueError as error:
+        raise JournalDamaged(
+            f"the history cannot be read: {error}", where="entry 0", cure="verify the journal", seq=0
+        ) from error
 
 
 async def _blobs(journal: Journal, digests: Sequence[str]) -> dict[str, bytes]:

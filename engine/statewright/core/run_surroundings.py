@@ -91,7 +91,7 @@ class RunSurroundings:
         cut = cut_off(finish, asked, report.tokens - report.input_tokens, config.max_output_tokens)
         return {
             "finish": finish,
-            "has_text": bool((message.content or "").strip()),
+            "has_text": bool((message.content or "").strip() or message.attachments),
             "message": message.digest,
             "calls": tuple(self.inputs.request(f"tool-{batch}.{at}", call) for at, call in enumerate(asked, 1)),
             "calls_digest": calls_digest(asked),

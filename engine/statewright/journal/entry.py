@@ -219,6 +219,14 @@ def decode_delivery(entry: Mapping[str, Any]) -> Delivery:
     return Delivery(machine, str(entry["instance"]), event, entry.get("cause"))
 
 
+def listed(data: bytes) -> list[str]:
+    """The digests in a payload that lists messages; raises ValueError."""
+    digests = decode(data)
+    if not isinstance(digests, list) or not all(isinstance(digest, str) for digest in cast("list[object]", digests)):
+        raise ValueError("it is no list of digests")
+    return cast("list[str]", digests)
+
+
 DIGEST_FIELDS = frozenset(
     (
         *("added", "changed", "config", "history", "hooks", "machines", "message"),

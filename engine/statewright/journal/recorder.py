@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from statewright.journal.entry import NO_HASH, chain
+from collections.abc import Iterable
+
+from statewright.journal.entry import NO_HASH, chain, encode
 from statewright_states.words.messages import Message, digest_of
 from statewright_states.words.ports import Batch, Journal, Lease, StoredEntry
 
@@ -32,6 +34,10 @@ class Payloads:
             self._stored.add(digest)
             self._new[digest] = message.encoded
         return digest
+
+    def put_messages(self, messages: Iterable[Message]) -> str:
+        """Keep messages, each once, and the list of their digests; gives that list's digest."""
+        return self.put(encode([self.put_message(message) for message in messages]))
 
     def message(self, digest: str) -> Message:
         """A message that was put or loaded before."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from statewright.journal.consistency import Consistency
-from statewright.journal.entry import NO_HASH, chain
+from statewright.journal.entry import NO_HASH, chain, listed
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.shapes import EndShape, EntryShape, EventShape, HeaderShape, read_entry
 from statewright_states.errors import JournalDamaged
@@ -205,6 +205,7 @@ class _Check:
             self.problem(seq, f"its time lies {self._at_us - shape.at_us} µs before that of an earlier entry", shape)
         self._at_us = max(shape.at_us, self._at_us)
         payloads = await self._check_payloads(seq, shape, references)
+        await self._check_listed(seq, shape, payloads)
         match shape:
             case HeaderShape():
                 self._check_header(shape, payloads)
@@ -230,6 +231,18 @@ class _Check:
             except ValueError as error:
                 self.problem(0, f"the pinned table of {name} cannot be read: {error}", header)
         self._consistency.begin(header, tables)
+
+    async def _check_listed(self, seq: int, shape: EntryShape, payloads: Mapping[str, bytes]) -> None:
+        """Look at the messages that a payload lists: those of a history, and of a context before it was mended."""
+        named = shape.history if isinstance(shape, HeaderShape) else ""
+        if isinstance(shape, EventShape) and shape.event == "ContextBuilt":
+            named = shape.data.get("raw") or ""
+        if named not in payloads:
+            return  # none, or reported already
+        try:
+            await self._check_payloads(seq, shape, listed(payloads[named]))
+        except ValueError as error:
+            self.problem(seq, f"its list of messages {named} cannot be read: {error}", shape)
 
     async def _check_payloads(self, seq: int, shape: EntryShape, references: list[str]) -> dict[str, bytes]:
         """Look at the payloads that no earlier entry named; gives those that are what their names say."""

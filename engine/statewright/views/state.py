@@ -10,6 +10,7 @@ from statewright_states.frozen import dataclass
 from statewright_states.run.facts import CutOff
 from statewright_states.tool.facts import ToolState
 from statewright_states.words.approval import UNSIGNED, SignOff
+from statewright_states.words.chat_shape import without_data
 from statewright_states.words.messages import LLMResponse, Usage
 from statewright_states.words.vocabulary import Status, StopReason
 
@@ -152,9 +153,13 @@ class AgentState:
         return bool(self.pending) and self.status is Status.RUNNING
 
     def to_output_dict(self) -> dict[str, Any]:
-        """JSON-ready data for machines that read the outcome: every field, and what the properties say."""
+        """JSON-ready data for machines that read the outcome: every field, and what the properties say.
+
+        The bytes of images and files are replaced by their size; ``messages`` itself holds them.
+        """
         shape = asdict(self)
         shape |= {"waiting": self.waiting, "phase": self.phase, "tools_used": self.tools_used, "cost_usd": self.cost_usd}
+        shape["messages"] = without_data(self.messages)
         shape["steps"] = [_step(step) for step in self.steps]
         return shape
 
@@ -166,6 +171,6 @@ def _step(step: StepResult) -> dict[str, Any]:
         "content": response.content,
         "finish_reason": response.finish_reason,
         "cut_off": step.cut_off,
-        "tool_calls": [asdict(call) for call in response.tool_calls],
+        "tool_calls": [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in response.tool_calls],
         "tool_results": [asdict(result) for result in step.tool_results],
     }

@@ -1,50 +1,68 @@
 """What is said between the loop, the model and the tools: neutral messages, replies, usage, tool schemas.
 
-The neutral form of a message is the widely used chat shape (role, content, tool_calls, tool_call_id), so that
-``AgentState.messages`` can be handed to other software as it is. Each message is encoded once, when it is made;
-adapters whose wire format is the same shape join those bytes, others keep an encoding of their own per digest.
+A message has a form of its own in which it is stored and named, encoded once, when it is made. What goes over the wire is
+each adapter's affair: it encodes a message once (``Message.encoded_by``) and joins the bytes. Callers see and give messages
+in the widely used chat shape, see chat_shape.py.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from hashlib import sha256
 from typing import Any, Literal, cast
 
-from statewright_states.errors import HistoryError
+from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
+from statewright_states.words.chat_shape import ROLES, Role, read_shape, shape_of
+from statewright_states.words.parts import (
+    Attachment,
+    OpaquePart,
+    Part,
+    TextPart,
+    ToolCall,
+    attachments_of,
+    calls_of,
+    part_from,
+    parts_of,
+    stored,
+    text_of,
+)
 
-Role = Literal["system", "user", "assistant", "tool"]
-ROLES: tuple[Role, ...] = ("system", "user", "assistant", "tool")
-
+__all__ = [
+    "ROLES",
+    "LLMResponse",
+    "Message",
+    "Role",
+    "StreamChunk",
+    "ToolCall",
+    "ToolSchema",
+    "Usage",
+    "digest_of",
+    "encode_json",
+]
 
 _AS_IT_IS = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-_ESCAPED = json.JSONEncoder(separators=(",", ":")).encode
-"""Encoders made once: ``json.dumps`` with options makes a new one for each call."""
+"""An encoder made once: ``json.dumps`` with options makes a new one for each call."""
 
 
 def encode_json(value: object) -> bytes:
-    """The value as compact JSON in UTF-8; text that UTF-8 cannot hold (lone surrogates) is escaped instead."""
+    """The value as compact JSON in UTF-8. A lone surrogate, which UTF-8 cannot hold, is escaped; a pair is its character.
+
+    So the same text gives the same bytes again after it was read back.
+    """
+    text = _AS_IT_IS(value)
     try:
-        return _AS_IT_IS(value).encode()
+        return text.encode()
     except UnicodeEncodeError:
-        return _ESCAPED(value).encode()
+        whole = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+        return whole.encode("utf-8", "backslashreplace")
 
 
 def digest_of(data: bytes) -> str:
     """The name of a stored payload: ``sha256:`` and 64 hexadecimal digits."""
     return "sha256:" + sha256(data).hexdigest()
-
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call as the model asked for it; ``arguments`` is the model's own text, never repaired."""
-
-    id: str
-    name: str
-    arguments: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,22 +93,44 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class LLMResponse:
-    """One complete reply of a model.
+    """One complete reply of a model: text and tool calls, or its ``parts`` in order where it is more than these.
 
     ``finish_reason`` is neutral where the meaning is known (``stop``, ``tool_calls``, ``length``, ``content_filter``,
     ``refusal``) and the vendor's own word otherwise. ``raw`` holds the reply's bytes as received, unknown fields and
-    all; ``usage`` is None where the provider sent none.
+    all; ``usage`` is None where the provider sent none. Raises TypeError for what is no part.
     """
 
-    content: str | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-    finish_reason: str = "stop"
-    usage: Usage | None = None
-    model: str | None = None
-    raw: bytes = field(default=b"", repr=False)
+    parts: tuple[Part, ...]
+    finish_reason: str
+    usage: Usage | None
+    model: str | None
+    raw: bytes = field(repr=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tool_calls", tuple(self.tool_calls))
+    def __init__(
+        self,
+        content: str | None = None,
+        tool_calls: Iterable[ToolCall] = (),
+        finish_reason: str = "stop",
+        usage: Usage | None = None,
+        model: str | None = None,
+        raw: bytes = b"",
+        *,
+        parts: Iterable[Part] | None = None,
+    ) -> None:
+        object.__setattr__(self, "parts", parts_of(content, tool_calls, parts))
+        object.__setattr__(self, "finish_reason", finish_reason)
+        object.__setattr__(self, "usage", usage)
+        object.__setattr__(self, "model", model)
+        object.__setattr__(self, "raw", raw)
+
+    @property
+    def content(self) -> str | None:
+        """The texts joined; None where there is none."""
+        return text_of(self.parts)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return calls_of(self.parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,87 +155,111 @@ class ToolSchema:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of the transcript, with its encoding and digest made once."""
+    """One message of the transcript: its parts in order, with its stored form and digest made once.
+
+    ``Message("user", "hi")`` says text alone; ``Message("user", parts=[TextPart("What is this?"), image])`` more than that.
+    ``tool_calls`` stand behind the content. Raises TypeError for content or calls beside parts, and for what is no part.
+    """
 
     role: Role
-    content: str | None = None
-    tool_calls: tuple[ToolCall, ...] = ()
-    tool_call_id: str | None = None
+    parts: tuple[Part, ...]
+    tool_call_id: str | None
     encoded: bytes = field(init=False, repr=False, compare=False)
+    """The stored form: JSON with ``role``, ``parts`` and ``tool_call_id``, the last two where there are any."""
     digest: str = field(init=False, repr=False, compare=False)
+    _wire: dict[object, bytes] = field(init=False, repr=False, compare=False)
+
+    def __init__(
+        self,
+        role: Role,
+        content: str | None = None,
+        tool_calls: Iterable[ToolCall] = (),
+        tool_call_id: str | None = None,
+        *,
+        parts: Iterable[Part] | None = None,
+    ) -> None:
+        object.__setattr__(self, "role", role)
+        object.__setattr__(self, "parts", parts_of(content, tool_calls, parts))
+        object.__setattr__(self, "tool_call_id", tool_call_id)
+        self.__post_init__()
 
     def __post_init__(self) -> None:
-        encoded = encode_json(self.to_dict())
+        shape: dict[str, Any] = {"role": self.role}
+        if self.parts:
+            shape["parts"] = [stored(part) for part in self.parts]
+        if self.tool_call_id is not None:
+            shape["tool_call_id"] = self.tool_call_id
+        encoded = encode_json(shape)
         object.__setattr__(self, "encoded", encoded)
         object.__setattr__(self, "digest", digest_of(encoded))
+        object.__setattr__(self, "_wire", {})
+
+    # -- what it holds -----------------------------------------------------------------------------------------------
+
+    @property
+    def content(self) -> str | None:
+        """The texts joined; None where there is none."""
+        return text_of(self.parts)
+
+    @property
+    def tool_calls(self) -> tuple[ToolCall, ...]:
+        return calls_of(self.parts)
+
+    @property
+    def attachments(self) -> tuple[Attachment, ...]:
+        """Its images and files."""
+        return attachments_of(self.parts)
+
+    @property
+    def says_something(self) -> bool:
+        """Whether there is more to it than blanks and reasoning."""
+        return any(
+            part.text.strip() if isinstance(part, TextPart) else isinstance(part, ToolCall | Attachment | OpaquePart)
+            for part in self.parts
+        )
+
+    # -- other forms -------------------------------------------------------------------------------------------------
+
+    def encoded_by(self, encode: Callable[[Message], bytes]) -> bytes:
+        """The message as an adapter writes it, made by this function once and kept for as long as the message."""
+        wire = self._wire.get(encode)
+        if wire is None:
+            wire = self._wire[encode] = encode(self)
+        return wire
 
     def to_dict(self) -> dict[str, Any]:
         """The message in the chat shape, JSON-ready."""
-        shape: dict[str, Any] = {"role": self.role, "content": self.content}
-        if self.tool_calls:
-            shape["tool_calls"] = [
-                {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
-                for call in self.tool_calls
-            ]
-        if self.tool_call_id is not None:
-            shape["tool_call_id"] = self.tool_call_id
-        return shape
+        return shape_of(self.role, self.parts, self.tool_call_id)
 
     @classmethod
     def from_dict(cls, shape: Mapping[str, Any], *, where: str = "history") -> Message:
-        """A message from the chat shape; raises HistoryError when the shape is not one."""
-        role = shape.get("role")
-        if role not in ROLES:
-            raise HistoryError(
-                f"a message has the role {role!r}", where=where, cure=f"use one of {', '.join(ROLES)} as its role"
-            )
-        return cls(
-            role=role,
-            content=_text_of(shape.get("content"), where),
-            tool_calls=tuple(_call_of(call, where) for call in shape.get("tool_calls") or ()),
-            tool_call_id=_id_of(shape.get("tool_call_id")),
-        )
+        """A message from the chat shape; raises HistoryError when the shape is not one, or holds what is not known."""
+        role, parts, tool_call_id = read_shape(shape, where)
+        return cls(role, tool_call_id=tool_call_id, parts=parts)
 
     @classmethod
     def from_encoded(cls, encoded: bytes) -> Message:
-        """A message from the bytes that ``encoded`` gave."""
-        return cls.from_dict(json.loads(encoded), where="stored message")
+        """A message from the bytes that ``encoded`` gave.
+
+        Raises JournalDamaged for anything else, also for a field that this version does not know: it cannot know what
+        is lost without it.
+        """
+        try:
+            return _read_stored(json.loads(encoded))
+        except (ValueError, RecursionError) as error:
+            raise JournalDamaged(
+                f"a stored message cannot be read: {error}",
+                where=f"payload {digest_of(encoded)}",
+                cure="verify the journal; read it with the version named in the run's header",
+            ) from error
 
 
-def _id_of(value: object) -> str | None:
-    return None if value is None else str(value)
-
-
-def _text_of(content: object, where: str) -> str | None:
-    """Text of a message's content: a string, None, or a list of text parts, which are joined."""
-    if content is None or isinstance(content, str):
-        return content
-    if isinstance(content, list | tuple):
-        texts = [_text_part(part) for part in cast("Sequence[object]", content)]
-        if all(text is not None for text in texts):
-            return "".join(text for text in texts if text is not None)
-    raise HistoryError(
-        "a message's content is neither text nor a list of text parts",
-        where=where,
-        cure="send text; images and files are not supported in a history",
-    )
-
-
-def _text_part(part: object) -> str | None:
-    shape = _mapping(part)
-    text = shape.get("text") if shape.get("type") == "text" else None
-    return text if isinstance(text, str) else None
-
-
-def _call_of(call: object, where: str) -> ToolCall:
-    shape = _mapping(call)
-    function = _mapping(shape.get("function"))
-    if not function:
-        cure = 'give it {"id", "function": {"name", "arguments"}}'
-        raise HistoryError("a tool call has no function", where=where, cure=cure)
-    return ToolCall(str(shape.get("id") or ""), str(function.get("name") or ""), str(function.get("arguments") or ""))
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    """The value if it is a mapping, else an empty one."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+def _read_stored(shape: object) -> Message:
+    """Raises ValueError."""
+    fields = cast("dict[str, Any]", shape) if isinstance(shape, dict) else {}
+    role, parts, tool_call_id = fields.get("role"), fields.get("parts", []), fields.get("tool_call_id")
+    if unknown := fields.keys() - {"role", "parts", "tool_call_id"}:
+        raise ValueError(f"it has the field {min(unknown)!r}, which this version does not know")
+    if role not in ROLES or not isinstance(parts, list) or not isinstance(tool_call_id, str | None):
+        raise ValueError("its role, parts or tool_call_id is not as it should be")
+    return Message(role, tool_call_id=tool_call_id, parts=[part_from(part) for part in cast("list[object]", parts)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sqlite3
 import subprocess
@@ -13,6 +14,20 @@ import pytest
 
 from command_line import TOOLS as TOOLS_FILE
 from command_line import Place, call, model_server
+from statewright import (
+    AgentLoop,
+    Citation,
+    FilePart,
+    ImagePart,
+    LLMResponse,
+    Message,
+    OpaquePart,
+    ProviderState,
+    ReasoningPart,
+    SQLiteJournal,
+    TextPart,
+)
+from statewright_providers.scripted import ScriptedProvider
 
 TOOLS = ("--tools", "tools:tools")
 ANSWER = "It is 42."
@@ -211,3 +226,41 @@ def test_a_run_that_nobody_can_read_is_listed_as_damaged(recorded: Place) -> Non
     connection.close()
     assert [run["status"] for run in recorded.json("runs")] == ["failed", "damaged"]
     assert "damaged" in recorded.run("runs").out
+
+
+def test_a_transcript_shows_what_a_reply_was_made_of_and_the_size_of_what_cannot_be_shown(tmp_path: Path) -> None:
+    place, state = Place(tmp_path), ProviderState("anthropic", "c2lnbmF0dXJl")
+    picture = ImagePart.of(b"\x89PNG" * 100, "image/png")
+    reply = LLMResponse(
+        parts=[
+            ReasoningPart("I look", state),
+            OpaquePart(state),
+            TextPart("It is a ledger.", (Citation(title="Bookkeeping"),)),
+            picture,
+        ]
+    )
+
+    async def scenario() -> None:
+        (tmp_path / ".statewright").mkdir()
+        journal = SQLiteJournal(tmp_path / ".statewright" / "runs.db")
+        question = Message("user", parts=[TextPart("What is this?"), FilePart.of(b"12345", "application/pdf", "book.pdf")])
+        loop = AgentLoop(ScriptedProvider([reply]), journal=journal)
+        await loop.run("Look", [question], run_id="run-c-3333")
+        await loop.aclose()
+        await journal.aclose()
+
+    asyncio.run(scenario())
+    shown = place.run("show", "last", "--messages")
+    assert shown.code == 0
+    for line in (
+        "[file: book.pdf, application/pdf, 5 bytes]",
+        "I look",
+        "[for anthropic: 12 characters]",
+        "It is a ledger.\n  [Bookkeeping]",
+        "[image: image/png, 400 bytes]",
+    ):
+        assert line in shown.out
+    assert "c2lnbmF0dXJl" not in shown.out
+    told = place.run("show", "last", "--json").out
+    assert picture.data not in told
+    assert "data:image/png;base64,(400 bytes)" in told

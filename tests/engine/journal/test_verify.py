@@ -21,16 +21,18 @@ from recorded_runs import (
     loop_for,
     payloads_of,
     record,
+    verify_forged,
 )
+from statewright.agent.loop import AgentLoop
 from statewright.config.settings import AgentConfig, EvaluationConfig, RetryConfig
 from statewright.journal import MemoryJournal
-from statewright.journal.entry import End, Header, references
+from statewright.journal.entry import End, Header, listed, references
 from statewright.journal.shapes import EndShape, HeaderShape
 from statewright.journal.verify import MAX_PROBLEMS, Verification, verify
-from statewright_providers.scripted import Item
+from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.errors import ContextOverflow, JournalDamaged, RequestRejected, RunNotFound, ServerFailed
 from statewright_states.run.facts import EvaluationMode
-from statewright_states.words.messages import LLMResponse, ToolCall
+from statewright_states.words.messages import LLMResponse, Message, ToolCall, digest_of
 from statewright_states.words.ports import Journal, StoredEntry
 
 VERDICT = LLMResponse('{"completed": true, "confidence": 1.0, "issues": [], "suggestion": ""}')
@@ -301,6 +303,49 @@ def test_a_payload_that_is_gone_or_changed_shows_at_the_first_entry_that_names_i
 
 
 # -- the shapes are the format's -------------------------------------------------------------------------------------
+
+
+LEFT_OUT: dict[str, Any] = {"role": "tool", "tool_call_id": "x", "content": "of no call"}
+
+
+@pytest.mark.parametrize(
+    ("seq", "field", "history", "built"),
+    [
+        (0, "history", [LEFT_OUT], [{"role": "user", "content": "What is 2 + 3?"}]),
+        (3, "raw", [], [{"role": "user", "content": "What is 2 + 3?"}, LEFT_OUT]),
+    ],
+)
+def test_a_message_that_is_gone_or_changed_shows_at_the_entry_whose_payload_lists_it(
+    seq: int, field: str, history: list[dict[str, Any]], built: list[dict[str, Any]]
+) -> None:
+    lost = Message.from_dict(LEFT_OUT).digest
+
+    async def scenario() -> None:
+        journal = MemoryJournal()
+        loop = AgentLoop(ScriptedProvider([LLMResponse("5")]), journal=journal, on_build_context=lambda *_: built)
+        await loop.run("What is 2 + 3?", history, run_id=RUN_ID)
+        entries, blobs = await journal.entries(RUN_ID), await payloads_of(journal)
+        shape = json.loads(entries[seq].data)
+        named = shape.get("data", shape)[field]
+        blobs |= {digest: await journal.blob(digest) or b"" for digest in listed(blobs[named])}
+        assert (await verify(await journal_of(entries, blobs), RUN_ID)).ok
+        for change, words in (
+            ({name: data for name, data in blobs.items() if name != lost}, f"its payload {lost} is missing"),
+            (blobs | {lost: b"{}"}, f"its payload {lost} was changed"),
+            (blobs | {named: b"{}"}, f"its payload {named} was changed"),
+        ):
+            (problem,) = (await verify(await journal_of(entries, change), RUN_ID)).problems
+            assert problem.seq == seq
+            assert words in problem.what
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("listing", (b"7", b"[7]", b"{"))
+def test_a_history_that_is_no_list_of_digests_is_a_problem(listing: bytes) -> None:
+    found = verify_forged(lambda entries: entries[0].update(history=digest_of(listing)), {digest_of(listing): listing})
+    assert [problem.seq for problem in found.problems] == [0]
+    assert f"its list of messages {digest_of(listing)} cannot be read" in found.problems[0].what
 
 
 def test_headers_and_ends_are_read_with_exactly_the_fields_that_are_written() -> None:

@@ -8,7 +8,7 @@ runs at odd times, timeouts are odder still.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from hypothesis import strategies as st
@@ -22,6 +22,7 @@ from statewright.hooks import Hook
 from statewright_providers.scripted import Delay, Item
 from statewright_states import errors
 from statewright_states.words.messages import Usage
+from statewright_states.words.parts import FilePart, OpaquePart, Part, ProviderState, ReasoningPart, TextPart
 
 QUARTERS = st.integers(0, 16).map(lambda number: number / 4)
 ODD_MOMENTS = st.integers(0, 60).map(lambda number: number / 4 + 0.1237)
@@ -69,6 +70,15 @@ def calls(names: Sequence[str]) -> st.SearchStrategy[ToolCall]:
 
 TEXTS = st.sampled_from(["some text", "some text", "more", "", None, "  ", "NO_REPLY", "w\u00f6rter \U0001f600 " * 40])
 USAGES = st.sampled_from([None, None, None, Usage(input_tokens=50), Usage(5000, 100), Usage(70, 30, 60, 10)])
+BESIDE: st.SearchStrategy[tuple[Part, ...]] = st.sampled_from(
+    [
+        *[()] * 5,
+        (ReasoningPart("hm", ProviderState("another", "c2ln")), TextPart("")),
+        (OpaquePart(ProviderState("another", "{}")), ReasoningPart()),
+        (FilePart.of(b"day,amount", "text/csv", "ledger.csv"),),
+    ]
+)
+"""What a reply says before its text and calls."""
 DELAYS: st.SearchStrategy[Item] = QUARTERS.map(Delay)
 
 
@@ -86,18 +96,33 @@ def with_calls(names: Sequence[str], *finishes: str) -> st.SearchStrategy[LLMRes
     asked = st.lists(calls(names), min_size=1, max_size=5)
     identities = st.sampled_from(["", "", "", "same", "none"])
 
-    def reply(asked: list[ToolCall], text: str | None, finish: str, usage: Usage | None, identity: str) -> LLMResponse:
+    def reply(
+        asked: list[ToolCall],
+        text: str | None,
+        finish: str,
+        usage: Usage | None,
+        identity: str,
+        beside: tuple[Part, ...],
+    ) -> LLMResponse:
         made = asks(*asked, text=text, finish=finish)
         named = {"same": "c1", "none": ""}
         kept = tuple(ToolCall(named.get(identity, one.id), one.name, one.arguments) for one in made.tool_calls)
-        return LLMResponse(text, kept, finish, usage)
+        return _after(beside, LLMResponse(text, kept, finish, usage))
 
-    return st.builds(reply, asked, TEXTS, st.sampled_from(finishes), USAGES, identities)
+    return st.builds(reply, asked, TEXTS, st.sampled_from(finishes), USAGES, identities, BESIDE)
 
 
 def without_calls(*finishes: str) -> st.SearchStrategy[LLMResponse]:
-    """Replies of text alone."""
-    return st.builds(lambda text, finish, usage: LLMResponse(text, (), finish, usage), TEXTS, st.sampled_from(finishes), USAGES)
+    """Replies of text, and of what else there is but calls."""
+
+    def reply(text: str | None, finish: str, usage: Usage | None, beside: tuple[Part, ...]) -> LLMResponse:
+        return _after(beside, LLMResponse(text, (), finish, usage))
+
+    return st.builds(reply, TEXTS, st.sampled_from(finishes), USAGES, BESIDE)
+
+
+def _after(beside: tuple[Part, ...], reply: LLMResponse) -> LLMResponse:
+    return replace(reply, parts=(*beside, *reply.parts))
 
 
 def attempts(names: Sequence[str]) -> st.SearchStrategy[list[Item]]:

@@ -10,7 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from loop_cases import THREADS, Case
@@ -25,7 +25,8 @@ from statewright.config.settings import ENGLISH
 from statewright.testing.virtual_time import VirtualClock
 from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.errors import CallerError, JournalUnavailable
-from statewright_states.words.messages import ToolCall, encode_json
+from statewright_states.words.messages import encode_json
+from statewright_states.words.parts import Part, ToolCall
 from statewright_states.words.ports import Journal, ModelRequest, ReplyObserver
 
 LAST_MOMENT_S = 2000.0771
@@ -246,14 +247,14 @@ def _with_calls_of_their_own(script: Sequence[Item]) -> list[Item]:
     items: list[Item] = []
     for at, item in enumerate(script):
         if isinstance(item, LLMResponse):
-            named = [_named(one, f"{at}.{number}") for number, one in enumerate(item.tool_calls)]
-            items.append(LLMResponse(item.content, tuple(named), item.finish_reason, item.usage))
+            named = [_named(one, f"{at}.{number}") for number, one in enumerate(item.parts)]
+            items.append(replace(item, parts=tuple(named)))
         else:
             items.append(item)
     return items
 
 
-def _named(one: ToolCall, what: str) -> ToolCall:
-    if one.name not in ONCE or '"what"' not in one.arguments:
+def _named(one: Part, what: str) -> Part:
+    if not isinstance(one, ToolCall) or one.name not in ONCE or '"what"' not in one.arguments:
         return one
     return ToolCall(one.id, one.name, encode_json(json.loads(one.arguments) | {"what": what}).decode())

@@ -44,16 +44,17 @@ def test_a_transcript_can_be_handed_in_as_history() -> None:
 
 
 @pytest.mark.parametrize(
-    "history",
+    "wrong",
     [
-        [{"role": "robot", "content": "x"}],
-        [{"role": "user", "content": 5}],
-        [{"role": "assistant", "tool_calls": ["look"]}],
+        {"role": "robot", "content": "x"},
+        {"role": "user", "content": 5},
+        {"role": "assistant", "tool_calls": ["look"]},
     ],
 )
-def test_a_history_that_is_none_is_refused_before_the_run(history: list[dict[str, Any]]) -> None:
-    with pytest.raises(HistoryError):
-        play([], history=history)
+def test_a_history_that_is_none_is_refused_before_the_run(wrong: dict[str, Any]) -> None:
+    with pytest.raises(HistoryError) as refused:
+        play([], history=[*HISTORY, wrong])
+    assert refused.value.where == f"history[{len(HISTORY)}]"
 
 
 def test_a_prompt_that_is_no_text_is_refused() -> None:
@@ -98,6 +99,11 @@ def test_messages_that_are_none_end_the_run_visibly(built: object) -> None:
     outcome = play([], on_build_context=lambda prompt, history: built)
     assert (outcome.status, outcome.reason) == ("failed", "internal_error")
     assert "on_build_context" in str(outcome.state.error)
+
+
+def test_the_message_that_is_none_is_named_by_its_place() -> None:
+    outcome = play([], on_build_context=lambda prompt, history: [{"role": "user", "content": "x"}, {"role": "robot"}])
+    assert "on_build_context[1]" in str(outcome.state.error)
 
 
 def test_a_context_that_cannot_be_built_ends_the_run_visibly() -> None:

@@ -50,7 +50,7 @@ CLOSE_AFTER_ONE_CALL = AgentConfig(max_steps=1, on_limit=OnLimit.CLOSE, budget=B
 ONE_CALL, TWO_CALLS = (AgentConfig(budget=BudgetConfig(max_model_calls=number)) for number in (1, 2))
 SUMMING = ContextConfig(summarize_after_steps=1, keep_recent_steps=1)
 LATE_SUMMING = ContextConfig(summarize_after_steps=5, keep_recent_steps=1)
-SMALL = AgentConfig(context=ContextConfig(max_context_tokens=700, summarize_after_steps=0, keep_recent_steps=1))
+SMALL = AgentConfig(context=ContextConfig(max_context_tokens=730, summarize_after_steps=0, keep_recent_steps=1))
 SMALL_KEEPING = AgentConfig(context=ContextConfig(max_context_tokens=850, summarize_after_steps=0, keep_recent_steps=2))
 EARLIER = [{"role": role, "content": f"{role} " * 40} for role in ("user", "assistant") * 3]
 SPARE = {"retry": RetryConfig(max_attempts=1, fallback_models=(SPARE_MODELS[0],))}

@@ -7,6 +7,7 @@ from functools import partial
 from typing import cast
 
 from statewright.config.prices import cost_microusd
+from statewright.config.prompts import with_attachments
 from statewright.context.builder import ContextManager
 from statewright.context.judge import SelfEvaluator
 from statewright.core.execution import RunExecution
@@ -22,6 +23,7 @@ from statewright_states.errors import Fault, ProviderError
 from statewright_states.frozen import replace
 from statewright_states.run.facts import CutOff
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
+from statewright_states.words.parts import Part
 from statewright_states.words.ports import ModelRequest, Provider, Timer
 from statewright_states.words.vocabulary import Purpose
 
@@ -114,8 +116,9 @@ class ModelCalls:
             case Purpose.SUMMARY:
                 messages = self._context.summary_request(execution.conversation)
             case Purpose.EVALUATION:
-                actions = execution.projection.actions
-                messages = SelfEvaluator(config.prompts).request(execution.inputs.task, execution.conversation.output, actions)
+                actions, said = execution.projection.actions, execution.conversation.output
+                answer = with_attachments(config.prompts, said, execution.conversation.attachments)
+                messages = SelfEvaluator(config.prompts).request(execution.inputs.task, answer, actions)
             case _:
                 messages = tuple(execution.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
@@ -215,11 +218,11 @@ class ModelCalls:
 
     def _replied(self, command: SendRequest, model: str, response: LLMResponse) -> AttemptReplied:
         payloads = self._execution.payloads
-        calls = _with_own_ids(response.tool_calls, command.call)
+        parts = _with_own_ids(response.parts, command.call)
         usage = response.usage or Usage()
         return AttemptReplied(
             send=command.send,
-            message=payloads.put_message(Message("assistant", response.content, calls)),
+            message=payloads.put_message(Message("assistant", parts=parts)),
             raw=payloads.put(response.raw) if response.raw else None,
             model=response.model,
             finish=response.finish_reason,
@@ -265,12 +268,14 @@ def _failed(command: SendRequest, fault: Fault, error: str, message: str, shown:
     return AttemptFailed(command.send, fault, error, message, shown=shown)
 
 
-def _with_own_ids(calls: tuple[ToolCall, ...], call: str) -> tuple[ToolCall, ...]:
-    """The calls with ids that are present and differ; results are matched to calls by them."""
+def _with_own_ids(parts: Sequence[Part], call: str) -> list[Part]:
+    """The parts, their calls with ids that are present and differ; results are matched to calls by them."""
     seen: set[str] = set()
-    named: list[ToolCall] = []
-    for at, asked in enumerate(calls):
-        identity = asked.id if asked.id and asked.id not in seen else f"{call}-{at + 1}"
-        seen.add(identity)
-        named.append(asked if identity == asked.id else ToolCall(identity, asked.name, asked.arguments))
-    return tuple(named)
+    named: list[Part] = []
+    for part in parts:
+        if isinstance(part, ToolCall):
+            identity = part.id if part.id and part.id not in seen else f"{call}-{len(seen) + 1}"
+            seen.add(identity)
+            part = part if identity == part.id else replace(part, id=identity)  # noqa: PLW2901 - the same part, named
+        named.append(part)
+    return named

@@ -20,7 +20,6 @@ from statewright.context.repair import repaired
 from statewright.core.execution import RunExecution, pending_approvals
 from statewright.core.routing import ROUTER
 from statewright.hooks import AgentStart, Decided, HookPoint
-from statewright.journal.entry import encode
 from statewright.runtime.decisions import event_of
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.model_calls import ModelCalls
@@ -200,7 +199,7 @@ class Performer:
         if config.dry_run:
             messages = with_notice(messages, config.prompts.dry_run)
         sound, mended = repaired(messages, config.prompts)
-        raw = payloads.put(encode([message.to_dict() for message in messages])) if mended else None
+        raw = payloads.put_messages(messages) if mended else None
         digests = tuple(payloads.put_message(message) for message in sound)
         return ContextBuilt(command.attempt, digests, self._execution.conversation.estimates.of(sound), _first(mended), raw)
 
