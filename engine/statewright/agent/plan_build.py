@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any
 
 from statewright.agent.loop import AgentLoop, History
 from statewright.agent.sync import run_to_its_end
@@ -16,6 +15,7 @@ from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.core.replay import plan_build_state, replay_plan_build
 from statewright.journal.entry import decode
+from statewright.journal.reading import read_header, read_record
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.driver import Live
 from statewright.runtime.effects.equipment import Deliver
@@ -90,7 +90,7 @@ class MixedModeRunner:
         recorder = Recorder(self.journal, inputs.run_id, payloads)
         at_us = self.build.clock.now_us()
         header = inputs.header(at_us, ENGINE, payloads)
-        lease = await recorder.create(header.encode())
+        lease = await recorder.create(header)
         pump = self._pump_for(PlanBuildExecution(inputs, payloads), recorder, lease, on_stream_chunk)
         pump.started_at_us = pump.last_at_us = at_us
         if self._live.stopping:
@@ -112,7 +112,7 @@ class MixedModeRunner:
             recorded = await replay_plan_build(self.journal, run_id)
             execution = recorded.execution
             recorder = Recorder(self.journal, run_id, execution.payloads)
-            recorder.take_up(recorded.head)
+            recorder.take_up(recorded.head, recorded.decisions, recorded.written_in)
             pump = self._pump_for(execution, recorder, lease, on_stream_chunk)
             pump.started_at_us, pump.last_at_us = recorded.times_us
             pump.take_up()
@@ -318,10 +318,9 @@ class Children:
     async def _require_ours(self, child: str) -> None:
         """A run of this name that is on record already must be a part of this task."""
         try:
-            header, *_ = await self._journal.entries(child)
+            link = read_header(child, await self._journal.entries(child)).parent or ""
         except RunNotFound:
             return
-        link: str = decode(header.data)["parent"] or ""
         if link.rpartition("/")[0] != self._execution.inputs.run_id:
             raise RunExists(
                 f"the run {child!r} is on record, and is no part of this task",
@@ -331,21 +330,23 @@ class Children:
 
     async def _end_of(self, state: AgentState) -> ChildEnd:
         """The end of a run, from its own record."""
-        end: dict[str, Any] = decode((await self._journal.entries(state.run_id))[-1].data)
+        record = read_record(state.run_id, await self._journal.entries(state.run_id))
+        end = record.entries[-1].end
+        assert end is not None, "the state says that it has ended"
         return ChildEnd(
             run=state.run_id,
-            status=Ending(end["status"]),
-            stop_reason=StopReason(end["stop_reason"]),
-            output=end["output"],
-            transcript=end["messages"],
+            status=Ending(end.status),
+            stop_reason=StopReason(end.stop_reason),
+            output=end.output,
+            transcript=end.messages,
             spoke=any(message["role"] == "assistant" and message["content"] for message in state.messages),
-            verified=end["verified"],
-            steps=end["steps"],
-            model_calls=end["model_calls"],
-            tool_calls=end["tool_calls"],
-            input_tokens=end["input_tokens"],
-            output_tokens=end["output_tokens"],
-            cost_microusd=end["cost_microusd"],
+            verified=end.verified,
+            steps=end.steps,
+            model_calls=end.model_calls,
+            tool_calls=end.tool_calls,
+            input_tokens=end.input_tokens,
+            output_tokens=end.output_tokens,
+            cost_microusd=end.cost_microusd,
         )
 
 

@@ -19,8 +19,8 @@ async def fork(journal: Journal, run_id: str, seq: int, new_run_id: str) -> None
     entries = await journal.entries(run_id)
     if not 0 <= seq < len(entries):
         raise CallerError(f"there is no entry {seq}", where=f"run {run_id}", cure=f"choose one from 0 to {len(entries) - 1}")
-    if decode(entries[seq].data)["kind"] == "end":
-        cure = f"choose an earlier one; {seq - 1} is the last that decided something"
+    if decode(entries[seq].data).get("end") is not None:
+        cure = f"choose an earlier one; {seq - 1} is the last that the run went on from"
         raise CallerError(f"entry {seq} is the end of the run", where=f"run {run_id}", cure=cure)
     origin = {"run_id": new_run_id, "parent": f"{run_id}@{seq}:{entries[seq].hash}"}
     header = _entry(new_run_id, 0, NO_HASH, encode(decode(entries[0].data) | origin))

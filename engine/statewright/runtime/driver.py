@@ -109,7 +109,7 @@ class Driver:
         recorder = Recorder(self._journal, inputs.run_id, payloads)
         at_us = self.equipment.clock.now_us()
         header = inputs.header(at_us, ENGINE, payloads)
-        lease = await recorder.create(header.encode())
+        lease = await recorder.create(header)
         pump = self._pump_for(RunExecution(inputs, payloads), recorder, lease, watch)
         pump.started_at_us = pump.last_at_us = at_us
         if self.live.stopping:
@@ -128,7 +128,7 @@ class Driver:
             recorded = await replay(self._journal, run_id)
             require_guards(recorded, self.equipment.hooks)
             recorder = Recorder(self._journal, run_id, recorded.execution.payloads)
-            recorder.take_up(recorded.head)
+            recorder.take_up(recorded.head, recorded.decisions, recorded.written_in)
             pump = self._pump_for(recorded.execution, recorder, lease, watch)
             pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
             pump.take_up()

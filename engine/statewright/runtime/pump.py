@@ -1,11 +1,12 @@
-"""The pump: one per run, one event at a time, run to completion.
+"""The pump: one per run, one turn at a time, run to completion.
 
-    take an event → apply it and everything that follows inside → append the entries → hand out the commands
+    take what has arrived → apply each event and all that follows inside → append the entry → hand out the commands
 
-Commands are carried out by ``perform`` and come back as events. Nothing with an effect outside starts before the entry
-that commands it is on record; if an append fails, nothing of it has been started, the run stops with a clear error and
-can be resumed. Cancellation of a run is an event like any other. Cancellation of the pump's own task is passed on: the
-run stays resumable where it was.
+Commands are carried out by ``perform`` and come back as events. What arrives together is one turn and one entry, each event
+in the order in which it came. Nothing with an effect outside starts before the entry that commands it is on record:
+``_write`` is the one place where commands are handed out, after the append. If an append fails, nothing of it has been
+started, the run stops with a clear error and can be resumed. Cancellation of a run is an event like any other.
+Cancellation of the pump's own task is passed on: the run stays resumable where it was.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
 from statewright.core.execution import Applied, Execution
-from statewright.journal.entry import Delivery, encode_event_entry
+from statewright.journal.entry import Delivery
 from statewright.journal.recorder import Recorder
 from statewright.runtime.effects.equipment import Deliver
 from statewright.runtime.observers import Observers, run_event
@@ -96,6 +97,7 @@ class Pump(Generic[C, P]):
         self._inbox: deque[tuple[Delivery, int | None]] = deque()
         self._consumed: list[int] = []
         self._effects: list[tuple[str, Command]] = []
+        self._settled: list[str] = []
         self._seen: list[tuple[int, int, Applied]] = []
         self._wake: asyncio.Future[None] | None = None
         self._renewal: Timer | None = None
@@ -131,12 +133,11 @@ class Pump(Generic[C, P]):
 
         The rows for a resumption say what happens to performed commands: performing one here could be the second time.
         """
+        self._tell_time()
         while (following := self.execution.next_command()) is not None:
             _, _, delivery = following
             if delivery is not None:
                 self._apply(delivery)
-        if self.execution.main.ended:
-            self._end()
 
     def stop(self) -> None:
         """Ask for a graceful stop."""
@@ -162,10 +163,10 @@ class Pump(Generic[C, P]):
         self._schedule_renewal()
         try:
             while not self.ended:
-                if self._inbox:
-                    await self._turn()
-                elif self._renew_due:
+                if self._renew_due:
                     await self._renew()
+                elif self._inbox:
+                    await self._turn()
                 elif self._look_due or (self._look is not None and not self._performer.asking):
                     await self._look_for_decisions()
                 elif self._performer.idle:
@@ -180,21 +181,32 @@ class Pump(Generic[C, P]):
             await self._performer.aclose()
 
     async def _turn(self) -> None:
-        """One event and everything that follows from it inside the run."""
-        delivery, posted = self._inbox.popleft()
-        if posted is not None:
-            self._consumed.append(posted)
-        self._apply(delivery)
-        self._follow()
-        if (defect := self.execution.take_defect()) is not None:
-            self.tell(defect)
-        if self.execution.main.ended and not self.ended:
-            self._end()
-        if self.ended or getattr(delivery.event, "durable", True):
-            await self._flush()
+        """Everything that has arrived, and all that follows from it inside the run: one entry."""
+        self._tell_time()
+        durable = False
+        while self._inbox and not self.ended:
+            delivery, posted = self._inbox.popleft()
+            if posted is not None:
+                self._consumed.append(posted)
+            durable = durable or delivery.event.durable
+            self._apply(delivery)
+            self._follow()
+            if (defect := self.execution.take_defect()) is not None:
+                self.tell(defect)
+            if self.execution.main.ended:
+                self._end()
+        if durable or self._effects:
+            await self._write()
+
+    async def _write(self) -> None:
+        """Put the entry on record; then, and never before, carry out what its decisions command."""
+        await self._flush()
         effects, self._effects = self._effects, []
         for cause, command in effects:
             self._performer.perform(cause, command)
+        settled, self._settled = self._settled, []
+        for instance in settled:
+            self._performer.ended(instance)  # it may have been commanded something and have ended within one turn
 
     def _follow(self) -> None:
         while (following := self.execution.next_command()) is not None:
@@ -207,30 +219,31 @@ class Pump(Generic[C, P]):
                 self._effects.append((cause, command))
 
     def _apply(self, delivery: Delivery) -> None:
-        seq = self._recorder.next_seq
-        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
+        seq = self._recorder.next_decision
         applied = self.execution.apply(seq, delivery)
-        self._recorder.add(
-            encode_event_entry(seq, self.last_at_us, delivery, applied.source.value, applied.decision, applied.facts)
-        )
+        self._recorder.decided(self.last_at_us, delivery, applied.source.value, applied.decision, applied.facts)
         if self.observers.watching:
             self._seen.append((seq, self.last_at_us, applied))
         if delivery.instance not in self.execution.live:
             self._performer.ended(delivery.instance)
+            self._settled.append(delivery.instance)
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
             self.tell(self.execution.defect(applied.decision.why))
 
     def _end(self) -> None:
-        """Write the last entry. Everything has settled: the rows that end a run command it."""
+        """Let the entry say how the run ended. Everything has settled: the rows that end a run command it."""
         if len(self.execution.live) > 0:
             raise InternalError(
                 f"the run ended while {', '.join(self.execution.live)} had not",
-                where=f"run {self._lease.run_id}, entry {self._recorder.next_seq}",
+                where=f"run {self._lease.run_id}, decision {self._recorder.next_decision - 1}",
             )
-        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
-        self._recorder.add(self.execution.end(self._recorder.next_seq, self.last_at_us).encode())
+        self._recorder.ended(self.execution.end())
         self.ended = True
+
+    def _tell_time(self) -> None:
+        """The time of the turn; it never goes back, also when the clock is set back."""
+        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
 
     @property
     def times_us(self) -> tuple[int, int]:

@@ -12,9 +12,14 @@ from statewright_states.frozen import dataclass
 
 
 class Event:
-    """Something that happened, addressed to one machine. Every event is a frozen dataclass derived from this."""
+    """Something that happened, addressed to one machine. Every event is a frozen dataclass derived from this.
+
+    ``durable`` says that it is put on record at once. Nothing may follow outside from an event that is not: it rides along in
+    the entry of the next one that is.
+    """
 
     __slots__ = ()
+    durable: ClassVar[bool] = True
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
 
 
