@@ -330,8 +330,7 @@ class Children:
 
     async def _end_of(self, state: AgentState) -> ChildEnd:
         """The end of a run, from its own record."""
-        record = read_record(state.run_id, await self._journal.entries(state.run_id))
-        end = record.entries[-1].end
+        end = read_record(state.run_id, await self._journal.entries(state.run_id)).end
         assert end is not None, "the state says that it has ended"
         return ChildEnd(
             run=state.run_id,

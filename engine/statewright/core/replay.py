@@ -14,7 +14,7 @@ from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import plan_build_inputs_from
-from statewright.journal.codec import encoder, read
+from statewright.journal.codec import encoder
 from statewright.journal.entry import (
     MACHINES,
     NO_HASH,
@@ -33,7 +33,7 @@ from statewright.journal.entry import (
     facts_shape,
     message_digests,
 )
-from statewright.journal.reading import Record, delivery_of, read_header, read_record
+from statewright.journal.reading import Record, as_written_today, delivery_of, read_header, read_record
 from statewright.journal.recorder import Payloads
 from statewright.journal.upcasters import Recorded, upcast
 from statewright.machine import Decision
@@ -100,7 +100,7 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
     payloads = Payloads()
     inputs = inputs_from(record.header, await _blobs(journal, header_references(record.header)))
     steps = _steps(record)
-    named = [digest for _, decided in steps for _, delivery in decided for digest in message_digests(delivery.event)]
+    named = [name for _, decided in steps for _, delivery in decided for name in message_digests(delivery.event)]
     for name, data in (await _blobs(journal, named)).items():
         payloads.load_message(name, data)
     return _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps)
@@ -158,10 +158,7 @@ Steps = Sequence[tuple[Entry, Sequence[tuple[RecordedDecision, Delivery]]]]
 
 
 def _steps(record: Record) -> Steps:
-    return [
-        (entry, [(decision, delivery_of(decision, entry.seq, record.written_in(entry))) for decision in entry.decisions])
-        for entry in record.entries
-    ]
+    return [(entry, [(decision, delivery_of(decision, entry.seq)) for decision in entry.decisions]) for entry in record.entries]
 
 
 def _reproduced(kind: type[R], execution: Execution, stored: Sequence[StoredEntry], record: Record, steps: Steps) -> R:
@@ -182,7 +179,7 @@ def _reproduced(kind: type[R], execution: Execution, stored: Sequence[StoredEntr
         decisions=sum(len(decided) for _, decided in steps),
         started_at_us=header.at_us,
         last_at_us=record.entries[-1].at_us if record.entries else header.at_us,
-        ended=bool(record.entries) and record.entries[-1].end is not None,
+        ended=record.end is not None,
     )
 
 
@@ -228,7 +225,7 @@ class _Walk:
             self._expect(place, delivery)
             applied = self.execution.apply(recorded.seq, delivery)
             made = decision_shape(recorded.seq, delivery, applied.source.value, applied.decision)
-            self._compare_decisions(place, recorded, made, applied.decision, written_in)
+            self._compare_decisions(place, recorded, made, applied.decision)
             if isinstance(applied.decision, Taken):
                 facts[delivery.instance] = upcast(facts_shape(applied.facts), written_in, delivery.machine, Recorded.FACTS)
         place = Place(entry.seq)
@@ -259,9 +256,7 @@ class _Walk:
                 )
             return
 
-    def _compare_decisions(
-        self, place: Place, recorded: RecordedDecision, made: Mapping[str, Any], decision: Decision, written_in: int
-    ) -> None:
+    def _compare_decisions(self, place: Place, recorded: RecordedDecision, made: Mapping[str, Any], decision: Decision) -> None:
         """What was decided, not what it was about. A refusal's text is for people, and may be worded anew."""
         self._compare(
             place,
@@ -284,9 +279,7 @@ class _Walk:
         )
         given = decision.commands if isinstance(decision, Taken) else ()
         try:
-            today = [
-                _as_today(each, given[at : at + 1], recorded.machine, written_in) for at, each in enumerate(recorded.commands)
-            ]
+            today = [_as_today(each, given[at : at + 1]) for at, each in enumerate(recorded.commands)]
         except ValueError as error:
             raise self._diverged(place, f"a command cannot be read: {error}", UPCAST) from error
         self._compare(place, {"commands": today}, {"commands": made.get("commands", [])})
@@ -300,14 +293,11 @@ class _Walk:
         return ReplayDiverged(what, where=f"run {self._run_id}, {place}", cure=cure, seq=place.entry)
 
 
-def _as_today(recorded: GivenCommand, given: Sequence[Command], machine: str, written_in: int) -> dict[str, Any]:
+def _as_today(recorded: GivenCommand, given: Sequence[Command]) -> dict[str, Any]:
     """A recorded command as it would be written now, if it is the one that is ``given`` now; raises ValueError."""
     data = dict(recorded.data)
-    for command in given:
-        kind = type(command)
-        if kind.__name__ == recorded.command:
-            old = upcast(data, written_in, machine, Recorded.COMMAND, recorded.command)
-            data = encoder(kind)(read(kind, old, recorded.command))
+    if given and type(given[0]).__name__ == recorded.command:
+        data = as_written_today(recorded, type(given[0]))
     return {"id": recorded.id, "command": recorded.command, **({"data": data} if data else {})}
 
 
@@ -335,9 +325,9 @@ def _same_machines(run_id: str, header: Header) -> None:
 
 async def _blobs(journal: Journal, digests: Sequence[str]) -> dict[str, bytes]:
     blobs: dict[str, bytes] = {}
-    for digest in dict.fromkeys(digests):
-        data = await journal.blob(digest)
+    for name in dict.fromkeys(digests):
+        data = await journal.blob(name)
         if data is None:
-            raise JournalDamaged(f"the payload {digest} is missing", where=journal.location, cure="verify the journal")
-        blobs[digest] = data
+            raise JournalDamaged(f"the payload {name} is missing", where=journal.location, cure="verify the journal")
+        blobs[name] = data
     return blobs

@@ -64,11 +64,15 @@ class Slot:
         return next((mark for mark in _marks(self.hint) if isinstance(mark, Kept)), None)
 
 
-@cache
+_SLOTS: dict[type, tuple[Slot, ...]] = {}
+
+
 def slots_of(kind: type) -> tuple[Slot, ...]:
     """The fields of a dataclass, in order."""
-    hints = get_type_hints(kind, include_extras=True)
-    return tuple(_slot(field, hints[field.name]) for field in fields(kind) if field.init)
+    if kind not in _SLOTS:
+        hints = get_type_hints(kind, include_extras=True)
+        _SLOTS[kind] = tuple(_slot(field, hints[field.name]) for field in fields(kind) if field.init)
+    return _SLOTS[kind]
 
 
 def _slot(field: Field[Any], hint: Any) -> Slot:
@@ -101,9 +105,18 @@ def _marks(hint: Any) -> tuple[Any, ...]:
 # -- writing ---------------------------------------------------------------------------------------------------------
 
 
-@cache
+_ENCODERS: dict[type, Encoder] = {}
+
+
 def encoder(kind: type) -> Encoder:
     """What makes plain data of an instance of this dataclass: a dictionary without the fields that hold their defaults."""
+    made = _ENCODERS.get(kind)
+    if made is None:
+        made = _ENCODERS[kind] = _compiled(kind)
+    return made
+
+
+def _compiled(kind: type) -> Encoder:
     known: dict[str, Any] = {}
     given: list[str] = []
     body: list[str] = []
@@ -236,7 +249,7 @@ def _many(inner: Reader) -> Reader:
     def read_many(value: Any, where: str) -> Any:
         if not isinstance(value, list):
             _refuse(where, "a list", value)
-        return tuple(inner(each, f"{where}.{at}") for at, each in enumerate(cast("list[Any]", value)))
+        return tuple(inner(each, f"{where}.{at}") for at, each in enumerate(value))
 
     return read_many
 

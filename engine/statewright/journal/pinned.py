@@ -63,7 +63,8 @@ class PinnedTable(Shape):
         """Every question of this state and event is answered, no other, each with an answer that it has."""
         asked = {question for stated in here for question in stated.when}
         if decision.answers.keys() != asked:
-            return f"it answers {_listed(decision.answers)}, but for {decision.event} in {decision.source} the table asks {_listed(asked)}"
+            here_and_now = f"{decision.event} in {decision.source}"
+            return f"it answers {_listed(decision.answers)}, but for {here_and_now} the table asks {_listed(asked)}"
         for question, answer in decision.answers.items():
             if answer not in self.questions.get(question, ()):
                 return f"the question {question} has no answer {answer!r}"

@@ -6,12 +6,23 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any, cast
 
-from statewright.journal.codec import read
-from statewright.journal.entry import FORMAT, TABLES, Delivery, Entry, Header, RecordedDecision, decode, references
+from statewright.journal.codec import encoder, read
+from statewright.journal.entry import (
+    FORMAT,
+    TABLES,
+    Delivery,
+    End,
+    Entry,
+    GivenCommand,
+    Header,
+    RecordedDecision,
+    decode,
+    references,
+)
 from statewright.journal.upcasters import Recorded, upcast
 from statewright_states.errors import JournalDamaged, NotAJournal
-from statewright_states.form.row import Event
-from statewright_states.frozen import dataclass
+from statewright_states.form.row import Command, Event
+from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import StoredEntry
 
 _DECISIONS = ("row", "ignored", "refused")
@@ -74,10 +85,15 @@ def _require_one(decision: RecordedDecision) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The entries of a run, read. ``entries`` are those after the header."""
+    """The entries of a run, read, and in today's form. ``entries`` are those after the header."""
 
     header: Header
     entries: tuple[Entry, ...]
+
+    @property
+    def end(self) -> End | None:
+        """How the run ended; None for one that has not."""
+        return self.entries[-1].end if self.entries else None
 
     def written_in(self, entry: Entry) -> int:
         """The format that an entry was written in."""
@@ -86,19 +102,38 @@ class Record:
 
 def read_record(run_id: str, stored: Sequence[StoredEntry]) -> Record:
     """A run's entries, read. Raises JournalDamaged for one that is none, NotAJournal for a format that is not known."""
-    header, *entries = [_required(run_id, entry) for entry in stored] or [None]
+    read_so_far = [_required(run_id, entry) for entry in stored]
+    header, entries = read_so_far[0] if read_so_far else None, read_so_far[1:]
     if not isinstance(header, Header):
         raise JournalDamaged("the run has no header", where=f"run {run_id}, entry 0", cure="verify the journal", seq=0)
     for place, entry in enumerate(entries, 1):
         if not isinstance(entry, Entry):
             where = f"run {run_id}, entry {place}"
             raise JournalDamaged("a header stands within the run", where=where, cure="verify the journal", seq=place)
-    return Record(header, cast("tuple[Entry, ...]", tuple(entries)))
+    read_entries = cast("list[Entry]", entries)
+    return Record(header, tuple(_as_today(entry, entry.format or header.format) for entry in read_entries))
 
 
 def read_header(run_id: str, stored: Sequence[StoredEntry]) -> Header:
     """The header of a run. Raises as ``read_record`` does."""
     return read_record(run_id, stored[:1]).header
+
+
+def _as_today(entry: Entry, written_in: int) -> Entry:
+    """The entry with the data of its events and commands as this version knows it."""
+    if written_in == FORMAT:
+        return entry
+    return replace(entry, decisions=tuple(_decision_as_today(decision, written_in) for decision in entry.decisions))
+
+
+def _decision_as_today(decision: RecordedDecision, written_in: int) -> RecordedDecision:
+    machine = decision.machine
+    data = upcast(dict(decision.data), written_in, machine, Recorded.EVENT, decision.event)
+    commands = tuple(
+        replace(given, data=upcast(dict(given.data), written_in, machine, Recorded.COMMAND, given.command))
+        for given in decision.commands
+    )
+    return replace(decision, data=data, commands=commands)
 
 
 def _required(run_id: str, stored: StoredEntry) -> Header | Entry:
@@ -126,11 +161,8 @@ def _events(machine: str) -> Mapping[str, type[Event]]:
     return {kind.__name__: kind for kind in TABLES[machine].events}
 
 
-def delivery_of(decision: RecordedDecision, entry: int, written_in: int = FORMAT) -> Delivery:
-    """The delivery that a decision records; raises JournalDamaged when this version knows no such event.
-
-    ``entry`` is the number of its entry, ``written_in`` the format of that.
-    """
+def delivery_of(decision: RecordedDecision, entry: int) -> Delivery:
+    """The delivery that a decision of this entry records; raises JournalDamaged when this version knows no such event."""
     machine, name = decision.machine, decision.event
     kind = _events(machine).get(name) if machine in TABLES else None
     where = f"entry {entry}, decision {decision.seq}"
@@ -142,7 +174,7 @@ def delivery_of(decision: RecordedDecision, entry: int, written_in: int = FORMAT
             seq=entry,
         )
     try:
-        event = read(kind, upcast(dict(decision.data), written_in, machine, Recorded.EVENT, name), "data")
+        event = read(kind, decision.data, "data")
     except ValueError as error:
         raise JournalDamaged(
             f"the event {machine}.{name} does not hold what it should: {error}",
@@ -151,3 +183,8 @@ def delivery_of(decision: RecordedDecision, entry: int, written_in: int = FORMAT
             seq=entry,
         ) from error
     return Delivery(machine, decision.instance, event, decision.cause)
+
+
+def as_written_today(given: GivenCommand, kind: type[Command]) -> dict[str, Any]:
+    """What a recorded command holds, as it would be written now; ``kind`` is the command of its name. Raises ValueError."""
+    return encoder(kind)(read(kind, given.data, given.command))

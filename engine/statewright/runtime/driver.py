@@ -16,7 +16,7 @@ from statewright.core.replay import replay
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
-from statewright.runtime.observers import ChunkCallback, EntryCallback
+from statewright.runtime.observers import ChunkCallback, DecisionCallback
 from statewright.runtime.pump import Pump
 from statewright.runtime.resumption import require_guards, resumption_events
 from statewright.runtime.sessions import Sessions
@@ -37,7 +37,7 @@ class Watch:
     """Who watches one run, beside those who watch every run of the agent."""
 
     on_chunk: ChunkCallback | None = None
-    on_entry: EntryCallback | None = None
+    on_decision: DecisionCallback | None = None
 
 
 NOBODY = Watch()
@@ -147,7 +147,7 @@ class Driver:
     # -- within ------------------------------------------------------------------------------------------------------
 
     def _pump_for(self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch) -> AgentPump:
-        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_entry)
+        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision)
         equipment = replace(self.equipment, observers=observers)
         execution.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, execution, equipment)

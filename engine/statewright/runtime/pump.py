@@ -258,7 +258,7 @@ class Pump(Generic[C, P]):
         if self._seen:
             seen, self._seen = self._seen, []
             for seq, at_us, applied in seen:
-                self.observers.entry(run_event(self._lease.run_id, seq, at_us, applied), applied, self.execution)
+                self.observers.decision(run_event(self._lease.run_id, seq, at_us, applied), applied, self.execution)
 
     def _schedule_renewal(self) -> None:
         def due() -> None:
