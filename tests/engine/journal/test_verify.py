@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statewright.journal.shapes import EndShape, HeaderShape
 
 from recorded_runs import (
     RUN_ID,
@@ -25,7 +26,6 @@ from recorded_runs import (
 from statewright.config.settings import AgentConfig, EvaluationConfig, RetryConfig
 from statewright.journal import MemoryJournal
 from statewright.journal.entry import End, Header, references
-from statewright.journal.shapes import EndShape, HeaderShape
 from statewright.journal.verify import MAX_PROBLEMS, Verification, verify
 from statewright_providers.scripted import Item
 from statewright_states.errors import ContextOverflow, JournalDamaged, RequestRejected, RunNotFound, ServerFailed

@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from statewright.journal.shapes import CommandShape, EndShape, EventShape, HeaderShape, IgnoredShape, RefusedShape, TakenShape
 
 from recorded_runs import journal_of, record_file
 from statewright.journal.entry import DIGEST_FIELDS, FORMAT, TABLES
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
-from statewright.journal.shapes import CommandShape, EndShape, EventShape, HeaderShape, IgnoredShape, RefusedShape, TakenShape
 from statewright.journal.stores.schema import APPLICATION_ID, SCHEMA_VERSION
 from statewright.journal.stores.sqlite import SYNCHRONOUS
 from statewright.journal.verify import MAX_PROBLEMS, Verification, verify

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_invariants import check_run, shapes_of
+from flat_records import shapes_of
+from loop_invariants import check_run
 from loop_journals import DyingJournal, FailingJournal, PassingJournal
 from loop_rehearsals import REHEARSALS, Rehearsal, Rehearsed
 from loop_scenarios import RUN_ID

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_invariants import check_run, shapes_of
+from flat_records import shapes_of
+from loop_invariants import check_run
 from loop_journals import DyingJournal
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says
 from loop_tools import Bench
@@ -199,7 +200,7 @@ def test_a_run_forked_in_the_middle_of_a_compaction_goes_on() -> None:
     script = [look(1), look(2), says("a summary"), says("done")]
     outcome = play(script, Bench().tools, window(450), token_estimator=PerMessage(100))
     shapes = run_virtual(shapes_of(outcome.journal, RUN_ID))
-    rows = {shape.get("row"): shape["seq"] for shape in shapes if shape["kind"] == "event"}
+    rows = {shape.get("row"): shape["seq"] for shape in shapes if shape["kind"] == "decision"}
 
     async def scene(seq: int, script: list[LLMResponse]) -> Outcome:
         await fork(outcome.journal, RUN_ID, seq, f"fork-{seq}")
