@@ -218,6 +218,7 @@ class _Check:
             self._check_decisions(seq, shape)
 
     def _check_decisions(self, seq: int, entry: Entry) -> None:
+        found = len(self._problems)
         for decision in entry.decisions:
             if decision.seq != self._next_decision and self._number_known:
                 self.problem(seq, f"it calls itself decision {decision.seq}, and is decision {self._next_decision}", decision)
@@ -228,8 +229,9 @@ class _Check:
                 self.problem(seq, objection, decision)
         self._decisions += len(entry.decisions)
         self._check_time(seq, entry.at_us)
-        for objection in self._consistency.close(entry):
-            self.problem(seq, objection)
+        if found == len(self._problems):  # else the same cause would be told twice
+            for objection in self._consistency.close(entry):
+                self.problem(seq, objection)
         if entry.end is not None and self._end is None:
             self._end = seq, entry.end
 

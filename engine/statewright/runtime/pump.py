@@ -14,6 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from statewright.core.execution import Applied, Execution
@@ -96,8 +97,8 @@ class Pump(Generic[C, P]):
         self._performer = performing(self.deliver, self._awake)
         self._inbox: deque[tuple[Delivery, int | None]] = deque()
         self._consumed: list[int] = []
-        self._effects: list[tuple[str, Command]] = []
-        self._settled: list[str] = []
+        self._outside: list[Callable[[], None]] = []
+        """What is to be done outside once the entry is on record, in order."""
         self._seen: list[tuple[int, int, Applied]] = []
         self._wake: asyncio.Future[None] | None = None
         self._renewal: Timer | None = None
@@ -195,18 +196,15 @@ class Pump(Generic[C, P]):
                 self.tell(defect)
             if self.execution.main.ended:
                 self._end()
-        if durable or self._effects:
+        if durable or self._outside:
             await self._write()
 
     async def _write(self) -> None:
         """Put the entry on record; then, and never before, carry out what its decisions command."""
         await self._flush()
-        effects, self._effects = self._effects, []
-        for cause, command in effects:
-            self._performer.perform(cause, command)
-        settled, self._settled = self._settled, []
-        for instance in settled:
-            self._performer.ended(instance)  # it may have been commanded something and have ended within one turn
+        outside, self._outside = self._outside, []
+        for do in outside:
+            do()
 
     def _follow(self) -> None:
         while (following := self.execution.next_command()) is not None:
@@ -216,7 +214,7 @@ class Pump(Generic[C, P]):
             if delivery is not None:
                 self._apply(delivery)
             else:
-                self._effects.append((cause, command))
+                self._outside.append(partial(self._performer.perform, cause, command))
 
     def _apply(self, delivery: Delivery) -> None:
         seq = self._recorder.next_decision
@@ -226,7 +224,8 @@ class Pump(Generic[C, P]):
             self._seen.append((seq, self.last_at_us, applied))
         if delivery.instance not in self.execution.live:
             self._performer.ended(delivery.instance)
-            self._settled.append(delivery.instance)
+            # Once more in its place: what it commanded earlier in this turn is only begun when the turn is on record.
+            self._outside.append(partial(self._performer.ended, delivery.instance))
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
             self.tell(self.execution.defect(applied.decision.why))

@@ -55,7 +55,7 @@ async def rows_of(journal: Journal, run_id: str) -> Rows:
 def talk_in(events: Sequence[Shape]) -> frozenset[Talk]:
     """The talk of the machines: each event with the command that it names as the cause."""
     given = {command["id"]: (shape["machine"], command["command"]) for shape in events for command in shape.get("commands", ())}
-    return frozenset((*given.get(shape["cause"], ("", "")), shape["machine"], shape["decision"]) for shape in events)
+    return frozenset((*given.get(shape["cause"], ("", "")), shape["machine"], shape["event"]) for shape in events)
 
 
 async def check_run(journal: Journal, state: AgentState) -> None:
