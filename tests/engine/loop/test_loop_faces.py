@@ -130,7 +130,7 @@ def test_observers_see_what_is_on_record_and_in_order() -> None:
     assert seen[0][0] == "run.RunAdmitted"
 
 
-def test_a_decision_is_on_record_before_an_observer_sees_it() -> None:
+def test_an_entry_is_on_record_before_an_observer_sees_it() -> None:
     async def scene() -> None:
         journal = MemoryJournal(clock=VirtualClock())
         unrecorded: list[int] = []
