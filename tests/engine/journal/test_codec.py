@@ -108,7 +108,7 @@ def test_only_what_is_no_default_is_written() -> None:
 def test_data_that_is_not_as_declared_is_refused_with_the_field_and_what_it_should_be(
     kind: type, data: object, words: str
 ) -> None:
-    with pytest.raises(ValueError, match="its field|is expected") as refused:
+    with pytest.raises(ValueError, match=r"its field|is expected") as refused:
         read(kind, data)
     assert words in str(refused.value)
 
