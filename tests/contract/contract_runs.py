@@ -18,7 +18,8 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import check_run, rows_of, shapes_of, well_formed, worst_case_requests
+from flat_records import shapes_of
+from loop_invariants import check_run, rows_of, well_formed, worst_case_requests
 from loop_model_server import ModelServer, Request, model_server
 from loop_scenarios import RUN_ID, Ended, Happening
 from plan_build_scenarios import TASK, check_task
@@ -221,7 +222,7 @@ async def _bodies_are_closed() -> None:
 
 def _observers_saw_the_record(shapes: Sequence[Mapping[str, Any]], told: Sequence[tuple[str, dict[str, Any]]]) -> None:
     if told:  # a case may watch for itself
-        recorded = [(shape["seq"], f"{shape['machine']}.{shape['event']}") for shape in shapes if shape["kind"] == "event"]
+        recorded = [(shape["seq"], f"{shape['machine']}.{shape['event']}") for shape in shapes if shape["kind"] == "decision"]
         assert [(payload["seq"], kind) for kind, payload in told] == recorded
 
 

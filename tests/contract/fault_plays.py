@@ -82,7 +82,7 @@ class DyingAtCommand(PassingJournal):
         self.dead = False
 
     async def append(self, lease: Lease, batch: Batch) -> None:
-        shapes = [decode(entry.data) for entry in batch.entries]
+        shapes = [shape for entry in batch.entries for shape in decode(entry.data)["decisions"]]
         if self.dead or any((lease.run_id, shape.get("cause")) == self._given for shape in shapes):
             self._die()
         given = [one["id"] for shape in shapes for one in shape.get("commands", ()) if one["command"] == self._command]

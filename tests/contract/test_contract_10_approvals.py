@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from contract_runs import on_the_wire, run
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_scenarios import RUN_ID, Person, asks, call, decisions_cross, says
 from loop_tools import Bench
 from statewright import AgentConfig, ApprovalConfig, CallerError, ConfigurationError, ConfirmMode, SQLiteJournal

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from contract_runs import WireOutcome, both, run
-from loop_invariants import shapes_of, well_formed
+from flat_records import shapes_of
+from loop_invariants import well_formed
 from loop_model_server import Reply, failure, response, streamed
 from loop_scenarios import RUN_ID, asks, call, says
 from loop_tools import Bench

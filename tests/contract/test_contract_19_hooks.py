@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contract_runs import WireOutcome, both, on_the_wire, run
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_model_server import Reply, failure
 from loop_scenarios import RUN_ID, Person, asks, call, judges, says
 from loop_tools import Bench

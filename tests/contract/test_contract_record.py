@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from contract_runs import KEY, both, on_the_wire, run
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_model_server import Late, Reply, failure, response, streamed
 from loop_scenarios import RUN_ID, asks, call, cancel, judges, says
 from loop_tools import Bench

@@ -7,8 +7,8 @@ from itertools import product
 
 from hypothesis import strategies as st
 
+from statewright.journal.entry import Answer
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
-from statewright.journal.shapes import Answer
 from statewright_evidence.coverage.cases import CaseChange, CaseDecision, DecisionKind
 
 STATES, EVENTS = ("a", "b", "c"), ("Came", "Went")

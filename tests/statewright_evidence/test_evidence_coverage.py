@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statewright import AgentLoop, LLMResponse, MemoryJournal
-from statewright.journal.entry import decode
+from statewright.journal.reading import read_record
 from statewright_evidence.coverage.coverage import CellOutcome, TableCoverage, coverage
 from statewright_evidence.coverage.independence import Pair, PairKind, independence_pair
 from statewright_evidence.coverage.observations import Observed, Sighting, Source, observed
@@ -153,8 +153,8 @@ def test_the_journal_of_a_run_of_ones_own_can_be_measured() -> None:
         journal = MemoryJournal()
         loop = AgentLoop(ScriptedProvider([LLMResponse("done")]), journal=journal)
         await loop.run("the task", run_id="mine")
-        entries = [decode(entry.data) for entry in await journal.entries("mine")]
-        return coverage(RUN, [Sighting("mine", seen) for entry in entries if (seen := observed(entry)) is not None])
+        record = read_record("mine", await journal.entries("mine"))
+        return coverage(RUN, [Sighting("mine", seen) for seen in observed(record)])
 
     measured = asyncio.run(scene())
     assert {one.id for one in measured.stated if one.witnesses} == {"RUN-01", "RUN-02", "RUN-03", "RUN-08"}

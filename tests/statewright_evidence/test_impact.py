@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from changed_tables import asking, changed, effects_of, lucky, only, raising, without_continuations
+from flat_records import shapes_of
 from loop_scenarios import asks, call, play, playing, says
 from statewright import MemoryJournal, tool
 from statewright.journal.entry import NO_HASH, TABLES, chain, decode, encode
@@ -82,7 +83,7 @@ def test_the_table_as_it_is_changes_no_run(journal: Journal, name: str, by: Any)
     found = impact_of(journal, by(TABLES[name]))
     assert set(effects(found).values()) == {Effect.SAME}
     assert all(run.outcome == run.new_outcome == "success/completed" for run in found.values())
-    assert all(run.judged == run.entries for run in found.values())
+    assert all(run.judged == run.decisions for run in found.values())
     assert not any(run.affected for run in found.values())
 
 
@@ -94,7 +95,7 @@ def test_a_row_that_no_run_takes_changes_none(journal: Journal, by: Any) -> None
 @pytest.mark.parametrize("by", BY)
 def test_another_name_with_the_same_consequence_is_the_same_course(journal: Journal, by: Any) -> None:
     run = impact_of(journal, by(only("RUN-08", id="RUN-908")))["at-once"]
-    assert (run.effect, run.new_outcome, run.judged) == (Effect.RENAMED, "success/completed", run.entries)
+    assert (run.effect, run.new_outcome, run.judged) == (Effect.RENAMED, "success/completed", run.decisions)
     assert run.place is not None
     assert (run.place.what, run.place.event) == (("row",), "ReplyReceived")
 
@@ -106,10 +107,10 @@ def test_a_machine_that_no_run_has_concerns_none(journal: Journal) -> None:
 # -- where it departs ------------------------------------------------------------------------------------------------
 
 
-def entry_of(journal: Journal, run_id: str, row: str) -> int:
-    """The number of the entry that a row made."""
-    entries = [decode(entry.data) for entry in asyncio.run(journal.entries(run_id))]
-    return next(entry["seq"] for entry in entries if entry.get("row") == row)
+def decision_of(journal: Journal, run_id: str, row: str) -> int:
+    """The number of the decision that took a row."""
+    shapes = asyncio.run(shapes_of(journal, run_id))
+    return next(shape["seq"] for shape in shapes if shape.get("row") == row)
 
 
 @pytest.mark.parametrize("by", BY)
@@ -118,7 +119,7 @@ def test_a_swapped_target_is_named_where_it_first_shows(journal: Journal, by: An
     for run_id, run in found.items():
         assert (run.effect, run.affected) == (Effect.DEPARTS, True)
         assert run.place is not None
-        assert run.place.seq == entry_of(journal, run_id, "RUN-08")
+        assert run.place.seq == decision_of(journal, run_id, "RUN-08")
         assert (run.place.what, run.place.state) == (("target",), "generating")
         assert {name: run.place.answers[name] for name in run.place.telling} == {"kind": "final", "evaluation": False}
         assert run.outcome == "success/completed"
@@ -131,12 +132,12 @@ def test_a_dropped_guard_concerns_the_run_that_it_let_go_on(journal: Journal, by
     assert effects(found) == {"at-once": Effect.SAME, "continued": Effect.DEPARTS, "with-a-tool": Effect.SAME}
     run = found["continued"]
     assert run.place is not None
-    assert run.place.seq == entry_of(journal, "continued", "RUN-18")
+    assert run.place.seq == decision_of(journal, "continued", "RUN-18")
     assert run.place.what == ("row", "target", "commands")
     assert run.place.recorded.startswith("RUN-18 → generating")
     assert run.place.changed.startswith("RUN-20 → partial")
     assert run.place.answers["kind"] == "length"
-    assert run.judged < run.entries
+    assert run.judged < run.decisions
 
 
 @pytest.mark.parametrize("by", BY)
@@ -216,7 +217,7 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
         entries = list(await whole.entries("run-under-test"))
         torn = MemoryJournal()
         shapes = [decode(entry.data) for entry in entries]
-        shapes[4]["kind"] = "nonsense"
+        shapes[1]["kind"] = "nonsense"
         stored: list[StoredEntry] = []
         for seq, shape in enumerate(shapes):
             data, before = encode(shape), stored[-1].hash if stored else NO_HASH
@@ -225,8 +226,8 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
         await torn.append(lease, Batch(tuple(stored[1:]), stored[0].hash))
         found = [run async for run in impacts(torn, of_table(RUN))]
         assert [run.effect for run in found] == [Effect.UNREADABLE]
-        assert "entry 4" in found[0].problem
-        assert "entry 4" in "\n".join(impact_lines(found[0]))
+        assert "entry 1" in found[0].problem
+        assert "entry 1" in "\n".join(impact_lines(found[0]))
         by_names = [run async for run in impacts(torn, by_form(RUN))]
         assert by_names[0].effect is Effect.UNREADABLE
 

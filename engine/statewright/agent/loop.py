@@ -20,7 +20,7 @@ from statewright.runtime.decisions import check_decision, event_of, foresee, ope
 from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import ChunkCallback, EntryCallback, EventCallback, Observers, RunEvent
+from statewright.runtime.observers import ChunkCallback, DecisionCallback, EventCallback, Observers, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright.views.approvals import ApprovalDecision, Approver
@@ -215,9 +215,11 @@ class AgentLoop:
         reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
         return reader
 
-    async def run_child(self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_entry: EntryCallback | None) -> AgentState:
+    async def run_child(
+        self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_decision: DecisionCallback | None
+    ) -> AgentState:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
-        watch = Watch(on_chunk, on_entry)
+        watch = Watch(on_chunk, on_decision)
 
         async def child() -> AgentState:
             try:

@@ -16,6 +16,7 @@ from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.core.replay import ReplayedPlanBuild, Reproduced, plan_build_state, replay_plan_build
 from statewright.journal.entry import decode
+from statewright.journal.reading import read_header, read_record
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.driver import Driver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import Deliver
@@ -261,10 +262,9 @@ class Children:
     async def _require_ours(self, child: str) -> None:
         """A run of this name that is on record already must be a part of this task."""
         try:
-            header, *_ = await self._journal.entries(child)
+            link = read_header(child, await self._journal.entries(child)).parent or ""
         except RunNotFound:
             return
-        link: str = decode(header.data)["parent"] or ""
         if link.rpartition("/")[0] != self._execution.inputs.run_id:
             raise RunExists(
                 f"the run {child!r} is on record, and is no part of this task",
@@ -274,21 +274,22 @@ class Children:
 
     async def _end_of(self, state: AgentState) -> ChildEnd:
         """The end of a run, from its own record."""
-        end: dict[str, Any] = decode((await self._journal.entries(state.run_id))[-1].data)
+        end = read_record(state.run_id, await self._journal.entries(state.run_id)).end
+        assert end is not None, "the state says that it has ended"
         return ChildEnd(
             run=state.run_id,
-            status=Ending(end["status"]),
-            stop_reason=StopReason(end["stop_reason"]),
-            output=end["output"],
-            transcript=end["messages"],
+            status=Ending(end.status),
+            stop_reason=StopReason(end.stop_reason),
+            output=end.output,
+            transcript=end.messages,
             spoke=any(message["role"] == "assistant" and message["content"] for message in state.messages),
-            verified=end["verified"],
-            steps=end["steps"],
-            model_calls=end["model_calls"],
-            tool_calls=end["tool_calls"],
-            input_tokens=end["input_tokens"],
-            output_tokens=end["output_tokens"],
-            cost_microusd=end["cost_microusd"],
+            verified=end.verified,
+            steps=end.steps,
+            model_calls=end.model_calls,
+            tool_calls=end.tool_calls,
+            input_tokens=end.input_tokens,
+            output_tokens=end.output_tokens,
+            cost_microusd=end.cost_microusd,
         )
 
 

@@ -22,18 +22,18 @@ from statewright_states.words.ports import Journal
 
 
 def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
-    """Do a run again from its record, without a model and without a tool, and compare each entry bit by bit.
+    """Do a run again from its record, without a model and without a tool, and compare each decision.
 
-    Exit code 6 when the tables of this version decide otherwise; the first entry that differs is named.
+    Exit code 6 when the tables of this version decide otherwise; the first decision that differs is named.
 
     Parameters
     ----------
     run
         The run's id, the beginning or the end of it, or `last`.
     """
-    entries, state = asyncio.run(_replay(journal.store(), run))
+    decisions, state = asyncio.run(_replay(journal.store(), run))
     console = answers()
-    console.print(Text.assemble(("same", "bold green"), f"  {entries} entries, bit by bit"))
+    console.print(Text.assemble(("same", "bold green"), f"  {decisions} decisions"))
     console.print(summary(state))
     return Exit.SUCCESS
 
@@ -78,7 +78,7 @@ def verify_runs(
 async def _replay(journal: Journal, named: str) -> tuple[int, AnyState]:
     try:
         recorded = await replayed(journal, await resolve_run(journal, named))
-        return recorded.entries, await state_of(journal, recorded)
+        return recorded.decisions, await state_of(journal, recorded)
     finally:
         await journal.aclose()
 
@@ -94,7 +94,7 @@ async def _verify(journal: Journal, named: str | None) -> list[Verification]:
 def _print_verification(console: Console, found: Verification) -> None:
     word = ("verified", "bold green") if found.ok else ("not verified", "bold red")
     end = f"{found.status}/{found.stop_reason}" if found.ended else "not ended"
-    looked_at = f"{found.entries} entries, {found.payloads} payloads"
+    looked_at = f"{found.entries} entries, {found.decisions} decisions, {found.payloads} payloads"
     console.print(Text.assemble(word, f"  {found.run_id} · {looked_at} · {end} · head {found.head_hash[:16]}…"))
     for problem in found.problems:
         console.print(Text(f"  {printable(problem.where)}: {printable(problem.what)}", style="red"))

@@ -47,7 +47,7 @@ def impact(
     """Replay recorded runs against a changed table, and tell which would have gone another way, and where.
 
     A table with code (run, module:TABLE) asks its own questions; a released version or a file (run@1, run.json) is judged by
-    the recorded answers. After the first entry that leads elsewhere or commands something else, the record says nothing.
+    the recorded answers. After the first decision that leads elsewhere or commands something else, the record says nothing.
     Nothing is executed. Exit code 5 when the record of a run cannot be read.
 
     Parameters

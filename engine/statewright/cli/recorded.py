@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from statewright.core.inputs import RunInputs
 from statewright.core.replay import Replayed, ReplayedPlanBuild, machine_of, plan_build_state, replay, replay_plan_build
-from statewright.journal.entry import decode
+from statewright.journal.reading import read_header
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.plan_build.facts import Phase
@@ -39,8 +39,7 @@ async def whole_of(journal: Journal, run_id: str) -> str:
     task, _, phase = run_id.rpartition(".")
     if phase not in set(Phase):
         return run_id
-    header, *_ = await journal.entries(run_id)
-    parent: str = decode(header.data).get("parent") or ""
+    parent = read_header(run_id, await journal.entries(run_id)).parent or ""
     return task if parent.startswith(f"{task}/") else run_id
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -18,6 +18,7 @@ from statewright.cli.output import answers, first_line, print_json, remarks
 from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
+from statewright.journal.reading import read_record
 from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
@@ -102,12 +103,10 @@ async def _lines(journal: Journal, limit: int) -> tuple[list[RunLine], int]:
 async def _line(journal: Journal, run_id: str) -> RunLine:
     """What the record says; a run that has not ended is replayed, to see whether it waits."""
     try:
-        entries = await journal.entries(run_id)
-        header: Mapping[str, Any] = decode(entries[0].data)
-        end: Mapping[str, Any] = decode(entries[-1].data)
-        task = str(decode(await journal.blob(header["task"]) or b'""'))
-        if end["kind"] == "end":
-            return RunLine(run_id, end["status"], end["stop_reason"], end["steps"], header["at_us"], task)
+        record = read_record(run_id, await journal.entries(run_id))
+        task = str(decode(await journal.blob(record.header.task) or b'""'))
+        if record.end is not None:
+            return RunLine(run_id, record.end.status, record.end.stop_reason, record.end.steps, record.header.at_us, task)
         state = await state_of(journal, await replayed(journal, run_id))
     except (StatewrightError, ValueError, LookupError, TypeError):
         return RunLine(run_id, "damaged", None, 0, 0, "verify it")

@@ -59,7 +59,7 @@ class Screen:
     def watching(self, timeline: Timeline, heading: str) -> EventCallback:
         """The ``on_event`` callback of one run.
 
-        Its heading is printed when its first entry is on record, so that a run that cannot begin shows its error alone.
+        Its heading is printed when its first decision is on record, so that a run that cannot begin shows its error alone.
         """
         headings = [heading]
 

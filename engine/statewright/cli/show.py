@@ -1,9 +1,9 @@
-"""``show``: what happened in a run, entry by entry, and where it stands."""
+"""``show``: what happened in a run, decision by decision, and where it stands."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -19,17 +19,16 @@ from statewright.cli.recorded import AnyState, asking, inputs_by_phase, replayed
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config.settings import RetryConfig
-from statewright.journal.entry import decode, decode_delivery
+from statewright.journal.entry import Entry, RecordedDecision, decode
+from statewright.journal.reading import Record, delivery_of, read_record
 from statewright.runtime.decisions import read_decision
 from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
-from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
 from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
 from statewright_states.words.ports import Journal
 
-Shape = Mapping[str, Any]
 ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
 
 
@@ -38,7 +37,9 @@ class Shown:
     """A run as recorded, and as its replay gives it."""
 
     run_id: str
-    entries: Sequence[Shape]
+    entries: Sequence[Any]
+    """The entries as they are stored."""
+    record: Record
     state: AnyState
     left: Sequence[str]
     """Decisions that were left for the run and that it has not taken yet, in words."""
@@ -54,7 +55,7 @@ def show(
     messages: bool = False,
     json: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> Exit:
-    """Show a run: every entry of its record, the path of rows, open questions, the outcome.
+    """Show a run: every decision on record, the path of rows, open questions, the outcome.
 
     Parameters
     ----------
@@ -84,10 +85,11 @@ async def _load(journal: Journal, named: str) -> Shown:
     try:
         run_id = await resolve_run(journal, named)
         recorded = await replayed(journal, run_id)
-        entries = [decode(entry.data) for entry in await journal.entries(run_id)]
+        stored = (await journal.entries(run_id))[: recorded.entries]
+        entries, record = [decode(entry.data) for entry in stored], read_record(run_id, stored)
         left = [_in_words(message.data) for message in await journal.posted(run_id)]
         dry_run = any(inputs.config.dry_run for inputs in inputs_by_phase(recorded).values())
-        return Shown(run_id, entries[: recorded.entries], await state_of(journal, recorded), left, dry_run)
+        return Shown(run_id, entries, record, await state_of(journal, recorded), left, dry_run)
     finally:
         await journal.aclose()
 
@@ -100,44 +102,40 @@ def _in_words(message: bytes) -> str:
     return f"{posted.tool} {posted.meaning} by {posted.actor}" + (f": {posted.comment}" if posted.comment else "")
 
 
-def recorded_event(run_id: str, shape: Shape) -> RunEvent:
-    """An event entry as observers saw it. Raises JournalDamaged when it cannot be read."""
-    delivery = decode_delivery(shape)
+def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+    """A decision of this entry as observers saw it. Raises JournalDamaged when its event cannot be read."""
+    delivery = delivery_of(decision, entry.seq)
     note = ""
-    if "ignored" in shape:
-        note = f"ignored ({shape['ignored']})"
-    elif "refused" in shape:
-        note = f"refused: {shape['refused']}"
-    try:
-        source, seq, at_us = shape["from"], shape["seq"], shape["at_us"]
-    except KeyError as error:
-        raise JournalDamaged(f"an entry lacks {error}", where=f"run {run_id}", cure="verify the journal") from error
+    if decision.ignored is not None:
+        note = f"ignored ({decision.ignored})"
+    elif decision.refused is not None:
+        note = f"refused: {decision.refused}"
     return RunEvent(
         run_id=run_id,
-        seq=seq,
-        at_us=at_us,
+        seq=decision.seq,
+        at_us=entry.at_us if decision.at_us is None else decision.at_us,
         machine=delivery.machine,
         instance=delivery.instance,
         event=delivery.event,
-        row=shape.get("row", ""),
-        source=source,
-        target=shape.get("to", source),
+        row=decision.row or "",
+        source=decision.source,
+        target=decision.target,
         note=note,
     )
 
 
 def _print_header(console: Console, shown: Shown) -> None:
-    header = shown.entries[0]
-    began = datetime.fromtimestamp(header["at_us"] / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-    facts = [header["run_id"], printable(header["model"]), began, header["engine"], "dry run" if shown.dry_run else ""]
+    header = shown.record.header
+    began = datetime.fromtimestamp(header.at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+    facts = [header.run_id, printable(header.model), began, header.engine, "dry run" if shown.dry_run else ""]
     console.print(Text("  ".join(fact for fact in facts if fact), style="dim"))
 
 
 def _print_timeline(console: Console, shown: Shown) -> None:
     timeline = Timeline(RetryConfig())
-    for shape in shown.entries:
-        if shape["kind"] == "event":
-            console.print(timeline.follow(recorded_event(shown.run_id, shape)).text())
+    for entry in shown.record.entries:
+        for decision in entry.decisions:
+            console.print(timeline.follow(recorded_event(shown.run_id, entry, decision)).text())
 
 
 def _print_messages(console: Console, state: AnyState) -> None:

@@ -1,4 +1,4 @@
-"""The timeline: one line per entry of the journal, live and afterwards. A view; nothing here decides anything."""
+"""The timeline: one line per decision on record, live and afterwards. A view; nothing here decides anything."""
 
 from __future__ import annotations
 
@@ -70,11 +70,11 @@ MAX_ERROR_CHARS = 80
 
 @dataclass(slots=True)
 class Timeline:
-    """Follows a run's entries, and says each in words. Keeps what a later entry does not repeat: names and times."""
+    """Follows a run's decisions, and says each in words. Keeps what a later one does not repeat: names and times."""
 
     retry: RetryConfig
     stage: str = "accepted"
-    """The run's state, as the last entry left it."""
+    """The run's state, as the last decision left it."""
     tokens: int = 0
     step: int = 0
     running: dict[str, str] = field(default_factory=dict[str, str])
@@ -85,7 +85,7 @@ class Timeline:
     _first_us: int | None = None
 
     def follow(self, event: RunEvent) -> TimelineLine:
-        """The line of this entry."""
+        """The line of this decision."""
         if self._first_us is None:
             self._first_us = event.at_us
         self._note(event)
@@ -166,7 +166,7 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class TimelineLine:
-    """An entry in words."""
+    """A decision in words."""
 
     at_s: float
     event: RunEvent
@@ -316,7 +316,7 @@ def counted(number: int, noun: str) -> str:
 
 
 def live_event(kind: str, payload: Mapping[str, Any]) -> RunEvent:
-    """What ``AgentLoop`` tells its ``on_event`` callback, as an entry's view."""
+    """What ``AgentLoop`` tells its ``on_event`` callback, as a decision's view."""
     return RunEvent(
         run_id=payload["run_id"],
         seq=payload["seq"],

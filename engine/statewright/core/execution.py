@@ -91,7 +91,7 @@ class Execution(Protocol):
         ...
 
     def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+        """Fire the delivery's event; ``seq`` is the number of the decision."""
         ...
 
     def next_command(self, recorded: Event | None = None) -> NextCommand | None:
@@ -110,8 +110,8 @@ class Execution(Protocol):
         """What every instance that has not ended is told when the run is taken up; the rows say what follows."""
         ...
 
-    def end(self, seq: int, at_us: int) -> End:
-        """The last entry, once the run has ended."""
+    def end(self) -> End:
+        """What the last entry says of the run, once it has ended."""
         ...
 
 
@@ -151,7 +151,7 @@ class RunExecution:
     # -- applying ----------------------------------------------------------------------------------------------------
 
     def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+        """Fire the delivery's event; ``seq`` is the number of the decision."""
         instance = self._instance(delivery)
         source, before = instance.state, instance.facts
         decision = machine_for(instance.table).apply(instance, delivery.event)
@@ -249,9 +249,9 @@ class RunExecution:
                 event = ToolResumed(epoch, self.payloads.put_message(message))
             yield instance.table.name, name, event
 
-    def end(self, seq: int, at_us: int) -> End:
-        """The last entry, once the run has ended."""
-        return end_entry(self, seq, at_us)
+    def end(self) -> End:
+        """What the last entry says of the run, once it has ended."""
+        return end_of(self)
 
     def state(self, times_us: tuple[int, int]) -> AgentState:
         """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
@@ -277,16 +277,14 @@ def pending_approvals(execution: RunExecution) -> list[PendingApproval]:
     return pending
 
 
-def end_entry(execution: RunExecution, seq: int, at_us: int) -> End:
-    """The last entry of a run that has ended; its output is put among the payloads."""
+def end_of(execution: RunExecution) -> End:
+    """The end of a run; its output is put among the payloads."""
     facts: RunFacts = execution.run.facts
     state = RunState(execution.run.state)
     projection = execution.projection
     if facts.stop_reason is None:
         raise InternalError("the run ended without a reason", where=f"run {execution.inputs.run_id} in {state}")
     return End(
-        seq=seq,
-        at_us=at_us,
         status=STATUS[state].value,
         stop_reason=facts.stop_reason.value,
         output=execution.payloads.put(encode(projection.final_output(facts, execution.conversation))),

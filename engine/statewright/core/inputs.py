@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from statewright.config.settings import AgentConfig
 from statewright.hooks import HookCard
-from statewright.journal.entry import MACHINES, TABLES, Header, decode, digest, encode, listed
+from statewright.journal.entry import FORMAT, MACHINES, TABLES, Header, decode, digest, encode, listed
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
 from statewright_states.errors import JournalDamaged
@@ -106,6 +106,7 @@ class RunInputs:
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
         """The run's header; what it refers to is put among the payloads."""
         return Header(
+            format=FORMAT,
             run_id=self.run_id,
             at_us=at_us,
             engine=engine,
@@ -141,30 +142,30 @@ def card_from(shape: Mapping[str, Any]) -> ToolCard:
     return ToolCard(**fields)
 
 
-def header_references(header: Mapping[str, Any]) -> list[str]:
+def header_references(header: Header) -> list[str]:
     """The payloads that ``inputs_from`` needs."""
-    return [str(header[name]) for name in ("config", "task", "history", "tools", "hooks")]
+    return [header.config, header.task, header.history, header.tools, header.hooks]
 
 
-def inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> RunInputs:
+def inputs_from(header: Header, blobs: Mapping[str, bytes]) -> RunInputs:
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
     try:
-        tools: list[dict[str, Any]] = decode(blobs[header["tools"]])
-        hooks: list[dict[str, Any]] = decode(blobs[header["hooks"]])
+        tools: list[dict[str, Any]] = decode(blobs[header.tools])
+        hooks: list[dict[str, Any]] = decode(blobs[header.hooks])
         cards = [card_from(shape) for shape in tools]
-        history = listed(blobs[header["history"]])
+        history = listed(blobs[header.history])
         return RunInputs(
-            run_id=header["run_id"],
-            model=header["model"],
-            config=AgentConfig(**decode(blobs[header["config"]])),
-            task=decode(blobs[header["task"]]),
+            run_id=header.run_id,
+            model=header.model,
+            config=AgentConfig(**decode(blobs[header.config])),
+            task=decode(blobs[header.task]),
             history=tuple(Message.from_encoded(blobs[digest]) for digest in history),
             cards={card.name: card for card in cards},
-            stream=bool(header["stream"]),
-            session=header["session"],
+            stream=header.stream,
+            session=header.session,
             hooks=tuple(HookCard(**card) for card in hooks),
-            parent=header["parent"],
-            requested_by=header["requested_by"],
+            parent=header.parent,
+            requested_by=header.requested_by,
         )
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(

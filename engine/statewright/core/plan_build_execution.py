@@ -46,7 +46,7 @@ class PlanBuildExecution:
         return {} if self.main.ended else {self.main.name: self.main}
 
     def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+        """Fire the delivery's event; ``seq`` is the number of the decision."""
         source = self.main.state
         decision = machine_for(PLAN_BUILD).apply(self.main, delivery.event)
         if isinstance(decision, Taken):
@@ -83,14 +83,12 @@ class PlanBuildExecution:
         """The end of the run that ended last."""
         return self.main.facts.build or self.main.facts.plan
 
-    def end(self, seq: int, at_us: int) -> End:
-        """The last entry, once the task has ended."""
+    def end(self) -> End:
+        """What the last entry says of the task, once it has ended."""
         facts, last = self.main.facts, self.last
         if facts.stop_reason is None:
             raise InternalError("the task ended without a reason", where=f"run {self.inputs.run_id}")
         return End(
-            seq=seq,
-            at_us=at_us,
             status=PLAN_BUILD_STATUS[PlanBuildState(self.main.state)].value,
             stop_reason=facts.stop_reason.value,
             output=last.output if last else self.payloads.put(encode(self._notice(facts.stop_reason))),

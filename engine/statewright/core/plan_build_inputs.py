@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from typing import Any
 
 from statewright.config.prompts import filled
 from statewright.config.settings import AgentConfig
 from statewright.core.inputs import RunInputs, card_from
 from statewright.hooks import HookCard
-from statewright.journal.entry import MACHINES, TABLES, Header, decode, encode, listed
+from statewright.journal.entry import FORMAT, MACHINES, TABLES, Header, decode, encode, listed
 from statewright.journal.recorder import Payloads
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass, replace
@@ -55,6 +54,7 @@ class PlanBuildInputs:
         hooks = {phase.value: [asdict(card) for card in given.hooks] for phase, given in self.phases.items()}
         config = {"accept_partial_plan": self.accept_partial_plan, "models": models, **configs}
         return Header(
+            format=FORMAT,
             run_id=self.run_id,
             at_us=at_us,
             engine=engine,
@@ -76,20 +76,20 @@ class PlanBuildInputs:
         return TaskAdmitted(PlanBuildSettings(self.accept_partial_plan), task)
 
 
-def plan_build_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]) -> PlanBuildInputs:
+def plan_build_inputs_from(header: Header, blobs: Mapping[str, bytes]) -> PlanBuildInputs:
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
     try:
-        config, tools, hooks = (decode(blobs[header[name]]) for name in ("config", "tools", "hooks"))
-        history = tuple(Message.from_encoded(blobs[digest]) for digest in listed(blobs[header["history"]]))
-        task = decode(blobs[header["task"]])
+        config, tools, hooks = (decode(blobs[name]) for name in (header.config, header.tools, header.hooks))
+        history = tuple(Message.from_encoded(blobs[digest]) for digest in listed(blobs[header.history]))
+        task = decode(blobs[header.task])
         phases: dict[Phase, RunInputs] = {}
         for phase in Phase:
             cards = {card.name: card for card in map(card_from, tools[phase])}
-            stream = bool(header["stream"]) and phase is Phase.BUILD
+            stream = header.stream and phase is Phase.BUILD
             settings, model = AgentConfig(**config[phase]), config["models"][phase]
             guards = tuple(HookCard(**card) for card in hooks[phase])
             phases[phase] = RunInputs(
-                run_id=header["run_id"],
+                run_id=header.run_id,
                 model=model,
                 config=settings,
                 task=task,
@@ -97,9 +97,9 @@ def plan_build_inputs_from(header: Mapping[str, Any], blobs: Mapping[str, bytes]
                 cards=cards,
                 stream=stream,
                 hooks=guards,
-                requested_by=header["requested_by"],
+                requested_by=header.requested_by,
             )
-        return PlanBuildInputs(header["run_id"], phases, bool(config["accept_partial_plan"]))
+        return PlanBuildInputs(header.run_id, phases, bool(config["accept_partial_plan"]))
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(
             f"the header's inputs cannot be read: {type(error).__name__}: {error}",

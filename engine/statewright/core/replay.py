@@ -1,33 +1,48 @@
 """Replay: the recorded events, applied again. No input or output but reading, and no code of the outside is called.
 
-A replay must give every entry bit by bit, or show the first that differs, in words. Resuming a run starts with a replay.
+A replay must give every decision that is on record, or show the first that differs, in words. Resuming a run starts with a
+replay. What is compared is what was decided: recorded data is brought into the form in which it would be written today, so
+that a field which was added since, and holds its default, makes no difference. The hashes protect the bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Generic, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import plan_build_inputs_from
+from statewright.journal.codec import encoder
 from statewright.journal.entry import (
-    FORMAT,
     MACHINES,
     NO_HASH,
     TABLES,
     Delivery,
+    End,
+    Entry,
+    GivenCommand,
+    Header,
+    RecordedDecision,
     chain,
+    decision_shape,
     decode,
-    decode_delivery,
-    encode_event_entry,
+    digest,
+    encode,
+    facts_shape,
     listed,
+    message_digests,
 )
+from statewright.journal.reading import Record, as_written_today, delivery_of, read_header, read_record
 from statewright.journal.recorder import Payloads
+from statewright.journal.upcasters import Recorded, upcast
+from statewright.machine import Decision
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
+from statewright_states.form.row import Command
+from statewright_states.form.table import Taken
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -36,21 +51,6 @@ from statewright_states.words.ports import Journal, StoredEntry
 
 C = TypeVar("C", bound=Execution)
 R = TypeVar("R", bound="Reproduced[Any]")
-
-MESSAGE_EVENTS = frozenset(
-    (
-        "AttemptReplied",
-        "ContextBuilt",
-        "ToolAssessed",
-        "ApprovalGiven",
-        "NobodyToAsk",
-        "ToolReturned",
-        "ToolFailed",
-        "ToolDeadline",
-        "ToolResumed",
-    )
-)
-"""Events from outside that bring messages; all other messages follow from the entries themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,10 @@ class Reproduced(Generic[C]):
     head: StoredEntry
     task: str
     """The digest of the prompt, as the header pins it."""
+    written_in: int
+    """The format that the header was written in."""
     entries: int
+    decisions: int
     started_at_us: int
     last_at_us: int
     ended: bool
@@ -94,19 +97,21 @@ async def replay(journal: Journal, run_id: str) -> Replayed:
 
     Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
     """
-    entries, shapes = await _recorded(journal, run_id, RUN.name)
+    stored, record = await _recorded(journal, run_id, RUN.name)
     payloads = Payloads()
-    inputs = inputs_from(shapes[0], await _given(journal, shapes[0]))
-    for digest, data in (await _blobs(journal, list(_messages(shapes)))).items():
-        payloads.load_message(digest, data)
-    return _reproduced(Replayed, RunExecution(inputs, payloads), entries, shapes)
+    inputs = inputs_from(record.header, await _given(journal, record.header))
+    steps = _steps(record)
+    named = [name for _, decided in steps for _, delivery in decided for name in message_digests(delivery.event)]
+    for name, data in (await _blobs(journal, named)).items():
+        payloads.load_message(name, data)
+    return _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps)
 
 
 async def replay_plan_build(journal: Journal, run_id: str) -> ReplayedPlanBuild:
     """Replay the record of a task that is planned, then built; its two runs are replayed alone. Raises as ``replay`` does."""
-    entries, shapes = await _recorded(journal, run_id, PLAN_BUILD.name)
-    inputs = plan_build_inputs_from(shapes[0], await _given(journal, shapes[0]))
-    return _reproduced(ReplayedPlanBuild, PlanBuildExecution(inputs, Payloads()), entries, shapes)
+    stored, record = await _recorded(journal, run_id, PLAN_BUILD.name)
+    inputs = plan_build_inputs_from(record.header, await _given(journal, record.header))
+    return _reproduced(ReplayedPlanBuild, PlanBuildExecution(inputs, Payloads()), stored, record, _steps(record))
 
 
 async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
@@ -125,8 +130,7 @@ async def recorded_state(journal: Journal, run_id: str) -> AgentState | MixedSta
 
 async def machine_of(journal: Journal, run_id: str) -> str:
     """The machine that the run is: ``run``, or ``plan_build``. Raises RunNotFound, JournalDamaged."""
-    entries = await journal.entries(run_id)
-    return str(_header(run_id, [_shape(entries[0])] if entries else []).get("machine"))
+    return read_header(run_id, await journal.entries(run_id)).machine
 
 
 async def _state_of(journal: Journal, run_id: str) -> AgentState | None:
@@ -136,49 +140,68 @@ async def _state_of(journal: Journal, run_id: str) -> AgentState | None:
         return None
 
 
-Shapes = Sequence[Mapping[str, Any]]
-
-
-async def _recorded(journal: Journal, run_id: str, machine: str) -> tuple[Sequence[StoredEntry], Shapes]:
+async def _recorded(journal: Journal, run_id: str, machine: str) -> tuple[Sequence[StoredEntry], Record]:
     """The entries of a run of this machine, and what they hold."""
-    entries = await journal.entries(run_id)
-    shapes = [_shape(entry) for entry in entries]
-    header = _header(run_id, shapes)
-    _same_machines(run_id, header)
-    if header["machine"] != machine:
+    stored = await journal.entries(run_id)
+    record = read_record(run_id, stored)
+    _same_machines(run_id, record.header)
+    if record.header.machine != machine:
         raise CallerError(
-            f"it is a run of the machine {header['machine']}, and one of {machine} is expected",
+            f"it is a run of the machine {record.header.machine}, and one of {machine} is expected",
             where=f"run {run_id}",
             cure="AgentLoop and replay are for run, MixedModeRunner and replay_plan_build for plan_build",
         )
-    return entries, shapes
+    return stored, record
 
 
-def _header(run_id: str, shapes: Shapes) -> Mapping[str, Any]:
-    if not shapes or shapes[0].get("kind") != "header":
-        raise JournalDamaged("the run has no header", where=f"run {run_id}, entry 0", cure="verify the journal", seq=0)
-    return shapes[0]
+Steps = Sequence[tuple[Entry, Sequence[tuple[RecordedDecision, Delivery]]]]
+"""The entries of a run, each with its decisions and the deliveries that these record."""
 
 
-def _reproduced(kind: type[R], execution: Execution, entries: Sequence[StoredEntry], shapes: Shapes) -> R:
+def _steps(record: Record) -> Steps:
+    return [(entry, [(decision, delivery_of(decision, entry.seq)) for decision in entry.decisions]) for entry in record.entries]
+
+
+def _reproduced(kind: type[R], execution: Execution, stored: Sequence[StoredEntry], record: Record, steps: Steps) -> R:
     """Walk through the entries with a fresh execution, and compare."""
-    header, run_id = shapes[0], str(shapes[0]["run_id"])
-    walk = _Walk(run_id, execution)
-    walk.check_hash(entries[0])
-    ended = False
-    for entry, shape in zip(entries[1:], shapes[1:], strict=True):
-        walk.check_hash(entry)
-        if shape.get("kind") == "event":
-            walk.event(entry, shape)
-        else:
-            walk.end(entry, shape)
-            ended = True
-    last_at_us = int(shapes[-1]["at_us"])
-    return kind(run_id, execution, entries[-1], header["task"], len(entries), int(header["at_us"]), last_at_us, ended)
+    header = record.header
+    walk = _Walk(header.run_id, execution)
+    walk.check_hash(stored[0])
+    for place, (entry, decided) in zip(stored[1:], steps, strict=True):
+        walk.check_hash(place)
+        walk.entry(entry, decided, record.written_in(entry))
+    return kind(
+        run_id=header.run_id,
+        execution=execution,
+        head=stored[-1],
+        task=header.task,
+        written_in=header.format,
+        entries=len(stored),
+        decisions=sum(len(decided) for _, decided in steps),
+        started_at_us=header.at_us,
+        last_at_us=record.entries[-1].at_us if record.entries else header.at_us,
+        ended=record.end is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in a record something stands."""
+
+    entry: int
+    decision: int | None = None
+    about: str = ""
+
+    def __str__(self) -> str:
+        return f"entry {self.entry}" if self.decision is None else f"entry {self.entry}, decision {self.decision}{self.about}"
+
+
+CHANGED = "the engine or a table has changed since this run was recorded; replay it with that version"
+UPCAST = "replay it with the version that wrote it, or declare an upcaster"
 
 
 class _Walk:
-    """Applies recorded entries one after another and compares."""
+    """Applies recorded decisions one after another and compares."""
 
     def __init__(self, run_id: str, execution: Execution) -> None:
         self.execution = execution
@@ -195,19 +218,30 @@ class _Walk:
                 seq=entry.seq,
             )
 
-    def event(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
-        recorded = decode_delivery(shape)
-        self._expect(entry.seq, recorded)
-        applied = self.execution.apply(entry.seq, recorded)
-        again = encode_event_entry(entry.seq, shape["at_us"], recorded, applied.source.value, applied.decision, applied.facts)
-        self._compare(entry, shape, again)
+    def entry(self, entry: Entry, decided: Sequence[tuple[RecordedDecision, Delivery]], written_in: int) -> None:
+        """Decide again what the entry records. Raises ReplayDiverged at the first decision that differs."""
+        facts: dict[str, dict[str, Any]] = {}
+        for recorded, delivery in decided:
+            place = Place(entry.seq, recorded.seq, f" ({recorded.instance}: {recorded.event})")
+            self._expect(place, delivery)
+            applied = self.execution.apply(recorded.seq, delivery)
+            made = decision_shape(recorded.seq, delivery, applied.source.value, applied.decision)
+            self._compare_decisions(place, recorded, made, applied.decision)
+            if isinstance(applied.decision, Taken):
+                facts[delivery.instance] = upcast(facts_shape(applied.facts), written_in, delivery.machine, Recorded.FACTS)
+        place = Place(entry.seq)
+        self._compare(place, entry.facts, {instance: digest(held) for instance, held in facts.items()}, "the facts of ")
+        if entry.end is not None:
+            self._end(place, entry.end)
 
-    def end(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
+    def _end(self, place: Place, recorded: End) -> None:
         while self.execution.next_command() is not None:
             pass  # what is left concerns the conversation, or was never performed because the run had ended
-        self._compare(entry, shape, self.execution.end(entry.seq, shape["at_us"]).encode())
+        if not self.execution.main.ended:
+            raise self._diverged(place, f"it has an end, and the run is in {self.execution.main.state.value}")
+        self._compare(place, encoder(End)(recorded), encoder(End)(self.execution.end()))
 
-    def _expect(self, seq: int, recorded: Delivery) -> None:
+    def _expect(self, place: Place, recorded: Delivery) -> None:
         """An event that follows inside the run must be the recorded one; effects are passed over."""
         while (following := self.execution.next_command(recorded.event)) is not None:
             cause, _, expected = following
@@ -216,86 +250,85 @@ class _Walk:
                     return
                 continue
             if expected != recorded:
-                raise ReplayDiverged(
+                raise self._diverged(
+                    place,
                     f"{expected.instance} should receive {expected.event}, the record says "
                     f"{recorded.instance} received {recorded.event}",
-                    where=f"run {self._run_id}, entry {seq}",
-                    cure="the engine or a table has changed since this run was recorded; replay it with that version",
-                    seq=seq,
                 )
             return
 
-    def _compare(self, entry: StoredEntry, shape: Mapping[str, Any], again: bytes) -> None:
-        if again == entry.data:
-            return
-        raise ReplayDiverged(
-            _difference(shape, decode(again)),
-            where=f"run {self._run_id}, entry {entry.seq} ({shape.get('machine', 'end')})",
-            cure="the engine or a table has changed since this run was recorded; replay it with that version",
-            seq=entry.seq,
+    def _compare_decisions(self, place: Place, recorded: RecordedDecision, made: Mapping[str, Any], decision: Decision) -> None:
+        """What was decided, not what it was about. A refusal's text is for people, and may be worded anew."""
+        self._compare(
+            place,
+            {
+                "row": recorded.row,
+                "ignored": recorded.ignored,
+                "refused": recorded.refused is not None,
+                "from": recorded.source,
+                "to": recorded.to,
+                "answers": recorded.answers,
+            },
+            {
+                "row": made.get("row"),
+                "ignored": made.get("ignored"),
+                "refused": "refused" in made,
+                "from": made["from"],
+                "to": made.get("to"),
+                "answers": made.get("answers", {}),
+            },
         )
+        given = decision.commands if isinstance(decision, Taken) else ()
+        try:
+            today = [_as_today(each, given[at : at + 1]) for at, each in enumerate(recorded.commands)]
+        except ValueError as error:
+            raise self._diverged(place, f"a command cannot be read: {error}", UPCAST) from error
+        self._compare(place, {"commands": today}, {"commands": made.get("commands", [])})
+
+    def _compare(self, place: Place, recorded: Mapping[str, Any], made: Mapping[str, Any], of: str = "") -> None:
+        if made != recorded:
+            name = next(name for name in (*recorded, *made) if recorded.get(name) != made.get(name))
+            raise self._diverged(place, f"{of}{name}: recorded {_shown(recorded.get(name))}, replayed {_shown(made.get(name))}")
+
+    def _diverged(self, place: Place, what: str, cure: str = CHANGED) -> ReplayDiverged:
+        return ReplayDiverged(what, where=f"run {self._run_id}, {place}", cure=cure, seq=place.entry)
 
 
-def _difference(recorded: Mapping[str, Any], again: Mapping[str, Any]) -> str:
-    for name in (*recorded, *again):
-        if recorded.get(name) != again.get(name):
-            return f"{name}: recorded {recorded.get(name)!r}, replayed {again.get(name)!r}"
-    return "the entry's bytes differ in their writing only"
+def _as_today(recorded: GivenCommand, given: Sequence[Command]) -> dict[str, Any]:
+    """A recorded command as it would be written now, if it is the one that is ``given`` now; raises ValueError."""
+    data = dict(recorded.data)
+    if given and type(given[0]).__name__ == recorded.command:
+        data = as_written_today(recorded, type(given[0]))
+    return {"id": recorded.id, "command": recorded.command, **({"data": data} if data else {})}
 
 
-def _shape(entry: StoredEntry) -> dict[str, Any]:
-    try:
-        shape = decode(entry.data)
-    except ValueError as error:
-        raise JournalDamaged(
-            f"the entry is not JSON: {error}", where=f"entry {entry.seq}", cure="verify the journal", seq=entry.seq
-        ) from error
-    if not isinstance(shape, dict):
-        raise JournalDamaged(
-            "the entry is no JSON object", where=f"entry {entry.seq}", cure="verify the journal", seq=entry.seq
-        )
-    return cast("dict[str, Any]", shape)
+def _shown(value: object) -> str:
+    return repr(decode(encode(value)))  # as it is recorded, and not as Python holds it
 
 
-def _same_machines(run_id: str, header: Mapping[str, Any]) -> None:
-    if header.get("format") != FORMAT:
+def _same_machines(run_id: str, header: Header) -> None:
+    if header.machine not in MACHINES:
         raise NotAJournal(
-            f"the run has the journal format {header.get('format')!r}; this version reads {FORMAT}",
+            f"the run is one of the machine {header.machine!r}; this version knows {', '.join(MACHINES)}",
             where=f"run {run_id}, entry 0",
-            cure=f"use the version that wrote it: {header.get('engine')}",
+            cure=f"use the version that wrote it: {header.engine}",
         )
-    pinned: Mapping[str, str] = header["machines"]
-    if header.get("machine") not in MACHINES:
-        raise NotAJournal(
-            f"the run is one of the machine {header.get('machine')!r}; this version knows {', '.join(MACHINES)}",
-            where=f"run {run_id}, entry 0",
-            cure=f"use the version that wrote it: {header.get('engine')}",
-        )
-    for name in MACHINES[header["machine"]]:
+    for name in MACHINES[header.machine]:
         table = TABLES[name]
-        if pinned.get(name) != f"sha256:{table.fingerprint}":
+        if header.machines.get(name) != f"sha256:{table.fingerprint}":
             raise ReplayDiverged(
                 f"the table {name} is not the one that this run is pinned to",
-                where=f"run {run_id}, entry 0: pinned {pinned.get(name)}, here sha256:{table.fingerprint}",
-                cure=f"replay it with the version that wrote it: {header.get('engine')}",
+                where=f"run {run_id}, entry 0: pinned {header.machines.get(name)}, here sha256:{table.fingerprint}",
+                cure=f"replay it with the version that wrote it: {header.engine}",
                 seq=0,
             )
 
 
-def _messages(shapes: Shapes) -> Iterator[str]:
-    """The digests of messages that came from outside."""
-    for shape in shapes:
-        if shape.get("event") in MESSAGE_EVENTS:
-            data: Mapping[str, Any] = shape["data"]
-            yield from data.get("messages", ())
-            yield from (digest for digest in (data.get("message"), data.get("changed")) if digest is not None)
-
-
-async def _given(journal: Journal, header: Mapping[str, Any]) -> dict[str, bytes]:
+async def _given(journal: Journal, header: Header) -> dict[str, bytes]:
     """The payloads of what a run was given: those that its header names, and the messages of its history."""
     blobs = await _blobs(journal, header_references(header))
     try:
-        return blobs | await _blobs(journal, listed(blobs[header["history"]]))
+        return blobs | await _blobs(journal, listed(blobs[header.history]))
     except ValueError as error:
         raise JournalDamaged(
             f"the history cannot be read: {error}", where="entry 0", cure="verify the journal", seq=0
@@ -304,9 +337,9 @@ async def _given(journal: Journal, header: Mapping[str, Any]) -> dict[str, bytes
 
 async def _blobs(journal: Journal, digests: Sequence[str]) -> dict[str, bytes]:
     blobs: dict[str, bytes] = {}
-    for digest in dict.fromkeys(digests):
-        data = await journal.blob(digest)
+    for name in dict.fromkeys(digests):
+        data = await journal.blob(name)
         if data is None:
-            raise JournalDamaged(f"the payload {digest} is missing", where=journal.location, cure="verify the journal")
-        blobs[digest] = data
+            raise JournalDamaged(f"the payload {name} is missing", where=journal.location, cure="verify the journal")
+        blobs[name] = data
     return blobs

@@ -104,7 +104,7 @@ async def _check(journal: SQLiteJournal, screen: DemoScreen, run_id: str) -> boo
     verification = await verify(journal, run_id)
     screen.verification(verification)
     if verification.ok:
-        screen.replayed((await replay(journal, run_id)).entries)
+        screen.replayed((await replay(journal, run_id)).decisions)
     return verification.ok
 
 

@@ -48,7 +48,7 @@ class DemoScreen:
         self._heading("The run")
 
     def event(self, kind: str, payload: dict[str, Any]) -> None:
-        """An entry of the journal: the line of the command line's timeline, and for a newcomer when tools start, and why."""
+        """A decision on record: the line of the command line's timeline, and for a newcomer when tools start, and why."""
         line = self._timeline.follow(live_event(kind, payload))
         entry = line.event
         starts = entry.target == "running" != entry.source
@@ -91,16 +91,18 @@ class DemoScreen:
         """What checking the record gave."""
         self._heading("The record")
         if verification.ok:
-            counted = f"{verification.entries} entries and {verification.payloads} payloads"
+            counted = (
+                f"{verification.decisions} decisions in {verification.entries} entries, and {verification.payloads} payloads"
+            )
             self._print(
                 f"  verified   {counted}: the chain of hashes is whole, each decision follows from its table", style="green"
             )
         for problem in verification.problems:
             self._print(f"  PROBLEM    {problem.where}: {problem.what}", style="bold red")
 
-    def replayed(self, entries: int) -> None:
-        """The replay came to the same entries."""
-        self._print(f"  replayed   {entries} entries without a model or a tool: each the same, byte for byte", style="green")
+    def replayed(self, decisions: int) -> None:
+        """The replay came to the same decisions."""
+        self._print(f"  replayed   {decisions} decisions without a model or a tool: each the same", style="green")
 
     def next(self, run_id: str, journal: str) -> None:
         """What to type next."""

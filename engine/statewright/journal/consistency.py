@@ -1,20 +1,19 @@
-"""Whether an entry fits what came before it: its cause, its state, its decision, its commands, and the end to all of it.
+"""Whether a decision fits what came before it: its cause, its state, its choice, its commands, and the end to all of it.
 
 Works from the entries and the pinned tables alone. After an entry that had to be left out, what it may have changed is
-unknown: each machine's state is taken from the next entry that names it, and its commands may be anything's cause.
+unknown: each machine's state is taken from the next decision that names it, and its commands may be anything's cause.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from statewright.journal.entry import command_id
+from statewright.journal.entry import End, Entry, Header, RecordedDecision, command_id
 from statewright.journal.pinned import PinnedTable
-from statewright.journal.shapes import EndShape, EventShape, HeaderShape, TakenShape
 
 
 class Consistency:
-    """What the entries so far say; each method gives what speaks against the next one, in words."""
+    """What the decisions so far say; each method gives what speaks against the next one, in words."""
 
     def __init__(self) -> None:
         self._main = ""
@@ -29,7 +28,7 @@ class Consistency:
         self._givers: set[int] = set()
         self._reason: str | None = None
 
-    def begin(self, header: HeaderShape, tables: Mapping[str, PinnedTable]) -> None:
+    def begin(self, header: Header, tables: Mapping[str, PinnedTable]) -> None:
         """Take in the header, and those of its tables that could be read."""
         self._main, self._machines, self._tables = header.machine, frozenset(header.machines), tables
 
@@ -38,59 +37,67 @@ class Consistency:
         self._states.clear()
         self._all_known, self._reason = False, None
 
-    # -- events ------------------------------------------------------------------------------------------------------
+    # -- decisions -------------------------------------------------------------------------------------------------------
 
-    def event(self, entry: EventShape) -> Iterator[str]:
-        """Check an event's entry against those before it, then take it in as it stands."""
-        if self._machines is not None and entry.machine not in self._machines:
-            yield f"the header pins no table for the machine {entry.machine}"
-        yield from self._cause(entry)
-        yield from self._state(entry)
-        table = self._tables.get(entry.machine)
-        if table is not None and (objection := table.objection(entry)):
+    def decision(self, decision: RecordedDecision) -> Iterator[str]:
+        """Check a decision against those before it, then take it in as it stands."""
+        if self._machines is not None and decision.machine not in self._machines:
+            yield f"the header pins no table for the machine {decision.machine}"
+        yield from self._cause(decision)
+        yield from self._state(decision)
+        table = self._tables.get(decision.machine)
+        if table is not None and (objection := table.objection(decision)):
             yield objection
-        to = entry.source
-        if isinstance(entry, TakenShape):
-            to = entry.to
-            yield from self._commands(entry)
-        self._states[entry.instance] = (entry.machine, to)
-        self._givers.add(entry.seq)
+        yield from self._commands(decision)
+        self._states[decision.instance] = (decision.machine, decision.target)
+        self._givers.add(decision.seq)
 
-    def _cause(self, entry: EventShape) -> Iterator[str]:
-        """A cause is a command of an earlier entry."""
-        if entry.cause is None or entry.cause in self._given:
+    def _cause(self, decision: RecordedDecision) -> Iterator[str]:
+        """A cause is a command of an earlier decision."""
+        if decision.cause is None or decision.cause in self._given:
             return
-        giver = int(entry.cause.partition(".")[0])
-        if giver in self._givers or giver >= entry.seq:
-            yield f"its cause is the command {entry.cause}, which no entry before it gave"
+        giver = int(decision.cause.partition(".")[0])
+        if giver in self._givers or giver >= decision.seq:
+            yield f"its cause is the command {decision.cause}, which no decision before it gave"
 
-    def _state(self, entry: EventShape) -> Iterator[str]:
-        """An instance is where its last entry left it; a new one is in its machine's initial state."""
-        if self._main and (entry.machine == self._main) != (entry.instance == self._main):
-            yield f"{entry.instance} cannot be an instance of the machine {entry.machine}"
-        table, known = self._tables.get(entry.machine), self._states.get(entry.instance)
+    def _state(self, decision: RecordedDecision) -> Iterator[str]:
+        """An instance is where its last decision left it; a new one is in its machine's initial state."""
+        if self._main and (decision.machine == self._main) != (decision.instance == self._main):
+            yield f"{decision.instance} cannot be an instance of the machine {decision.machine}"
+        table, known = self._tables.get(decision.machine), self._states.get(decision.instance)
         if known is None and self._all_known and table is not None:
-            known = (entry.machine, table.initial)
+            known = (decision.machine, table.initial)
         if known is None:
             return
         machine, state = known
-        if machine != entry.machine:
-            yield f"{entry.instance} was an instance of the machine {machine} before"
-        elif state != entry.source:
-            yield f"it finds {entry.instance} in {entry.source}, but that was in {state}"
+        if machine != decision.machine:
+            yield f"{decision.instance} was an instance of the machine {machine} before"
+        elif state != decision.source:
+            yield f"it finds {decision.instance} in {decision.source}, but that was in {state}"
 
-    def _commands(self, entry: TakenShape) -> Iterator[str]:
-        for index, command in enumerate(entry.commands):
-            expected = command_id(entry.seq, index)
+    def _commands(self, decision: RecordedDecision) -> Iterator[str]:
+        for index, command in enumerate(decision.commands):
+            expected = command_id(decision.seq, index)
             if command.id != expected:
                 yield f"its command {command.command} has the id {command.id} instead of {expected}"
-            if entry.machine == self._main and command.command == "FinishRun":
+            if decision.machine == self._main and command.command == "FinishRun":
                 self._reason = str(command.data.get("reason"))
             self._given.add(expected)
 
-    # -- the end -----------------------------------------------------------------------------------------------------
+    # -- what closes an entry ----------------------------------------------------------------------------------------
 
-    def end(self, end: EndShape) -> Iterator[str]:
+    def close(self, entry: Entry) -> Iterator[str]:
+        """Check what an entry says of its decisions together: which facts they changed, and whether the run has ended."""
+        changed = {decision.instance for decision in entry.decisions if decision.row is not None}
+        if set(entry.facts) != changed:
+            said, taken = ", ".join(sorted(entry.facts)) or "nothing", ", ".join(sorted(changed)) or "nothing"
+            yield f"it gives the facts of {said}, but rows were taken by {taken}"
+        if entry.end is not None:
+            yield from self._ended(entry.end)
+        elif (state := self._final_state) is not None:
+            yield f"its end is missing: the run is in {state}, which is final, so its end must be on record"
+
+    def _ended(self, end: End) -> Iterator[str]:
         """The end fits the state in which the run is and the reason it was finished for, and nothing is still going on."""
         if not self._all_known or self._machines is None:
             return
@@ -107,7 +114,7 @@ class Consistency:
             yield f"no run ends as {state} for the reason {end.stop_reason}"
 
     @property
-    def final_state(self) -> str | None:
+    def _final_state(self) -> str | None:
         """The run's state, when it is known to be final: then an end must be on record."""
         table, (_, state) = self._tables.get(self._main), self._states.get(self._main, (self._main, ""))
         return state if table is not None and state in table.final else None

@@ -1,35 +1,39 @@
-"""The entries of a journal: what each kind holds, how it becomes bytes, and how the bytes are chained.
+"""The entries of a journal: what each holds, how it becomes bytes, and how the bytes are chained.
 
-An entry is a JSON object. Its bytes are made once, hashed, stored, and never made again to be checked; the order of its
-keys is the order in which they were written. The hash of an entry is SHA-256 over the run id, a line feed, the hash
-before it (64 hexadecimal digits; zeros before the header), a line feed, and the entry's bytes. docs/journal-format.md
-specifies all of this for strangers.
+An **entry** is what is stored and hashed as one: the header, or everything that one event from outside led to. A **decision**
+is one event at one machine's instance, and what its table decided; an entry holds one or more of them, in order. Entries are
+numbered from 0 (the header), decisions from 1 through the whole run.
+
+An entry is a JSON object. Its bytes are made once, hashed, stored, and never made again to be checked. The hash of an
+entry is SHA-256 over the run id, a line feed, the hash before it (64 hexadecimal digits; zeros before the header), a
+line feed, and the entry's bytes. docs/journal-format.md specifies all of this for strangers.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, field, is_dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import field
 from functools import cache
 from hashlib import sha256
-from typing import Any, cast
+from operator import attrgetter
+from typing import Annotated, Any, cast
 
 import orjson
-from pydantic import TypeAdapter, ValidationError
 
+from statewright.journal.codec import CommandId, Count, Hash, Key, all_slots, encoder, slots_of
 from statewright.machine import Decision
 from statewright_states.call.table import CALL
-from statewright_states.errors import JournalDamaged
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.run.table import RUN
 from statewright_states.tool.table import TOOL
+from statewright_states.words.messages import Kept, MessageListDigest, PayloadDigest
 
 FORMAT = 1
-"""The version of the journal format that this module writes and reads."""
+"""The version of the journal format that this module writes; it reads all from 1 up to it."""
 
 NO_HASH = "0" * 64
 """The hash before the header."""
@@ -39,12 +43,14 @@ TABLES: Mapping[str, Table[Any]] = {table.name: table for table in (RUN, CALL, T
 MACHINES: Mapping[str, tuple[str, ...]] = {RUN.name: (RUN.name, CALL.name, TOOL.name), PLAN_BUILD.name: (PLAN_BUILD.name,)}
 """For each machine that a run can be, all the machines that such a run is made of. Its instance has its machine's name."""
 
+Answer = bool | str
+
 
 # -- bytes -----------------------------------------------------------------------------------------------------------
 
 
 def encode(value: object) -> bytes:
-    """JSON bytes of plain data and dataclasses. Text that UTF-8 cannot hold (lone surrogates) is escaped."""
+    """JSON bytes of plain data. Text that UTF-8 cannot hold (lone surrogates) is escaped."""
     return bytes(memoryview(_encoded(value)))  # orjson's own bytes keep their buffer: 8 kB for an entry of 700 B
 
 
@@ -57,13 +63,7 @@ def _encoded(value: object) -> bytes:
     try:
         return orjson.dumps(value)
     except TypeError:
-        return json.dumps(value, default=_plain, separators=(",", ":")).encode()
-
-
-def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    raise TypeError(f"{type(value).__name__} cannot be recorded")
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def decode(data: bytes) -> Any:
@@ -79,37 +79,116 @@ def chain(run_id: str, prev_hash: str, data: bytes) -> str:
     return sha256(b"%b\n%b\n%b" % (run_id.encode(), prev_hash.encode(), data)).hexdigest()
 
 
-# -- kinds of entries ------------------------------------------------------------------------------------------------
+# -- what entries hold -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The first entry (seq 0): what this run is. Names of payloads are digests of stored blobs.
+    """The first entry (0): what this run is. Names of payloads are digests of stored blobs.
 
     ``machine`` is the one that is the run itself. ``machines`` maps each table to the digest of its full canonical form,
     which is also its fingerprint.
     """
 
+    format: Count
     run_id: str
-    at_us: int
+    at_us: Count
     engine: str
     model: str
     machine: str
-    machines: Mapping[str, str]
-    config: str
-    task: str
-    history: str
-    tools: str
-    hooks: str
+    machines: Mapping[str, PayloadDigest]
+    config: PayloadDigest
+    task: PayloadDigest
+    history: MessageListDigest
+    tools: PayloadDigest
+    hooks: PayloadDigest
     policy: Mapping[str, str] = field(default_factory=dict[str, str])
     stream: bool = False
     session: str | None = None
     parent: str | None = None
     requested_by: str | None = None
-    format: int = FORMAT
+    optional: tuple[str, ...] = ()
+    """Keys of this header that a reader may pass over although it does not know them."""
 
     def encode(self) -> bytes:
-        return encode({"kind": "header", **{name: getattr(self, name) for name in self.__slots__}})
+        """The bytes of the entry."""
+        return encode({"kind": "header", **encoder(Header)(self)})
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a run ended; stands in its last entry. ``output`` is a digest, ``messages`` the rolling hash of the messages."""
+
+    status: str
+    stop_reason: str
+    output: PayloadDigest
+    messages: Hash
+    steps: Count
+    model_calls: Count
+    tool_calls: Count
+    input_tokens: Count
+    output_tokens: Count
+    cost_microusd: Count
+    verified: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCommand:
+    """A command as a decision lists it."""
+
+    id: CommandId
+    command: str
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedDecision:
+    """A decision as an entry holds it. Exactly one of ``row``, ``ignored`` and ``refused`` says what was decided."""
+
+    seq: Count
+    machine: str
+    instance: str
+    event: str
+    source: Annotated[str, Key("from")]
+    at_us: Count | None = None
+    """When it was taken; None: at the time of the entry."""
+    cause: CommandId | None = None
+    data: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
+    row: str | None = None
+    to: str | None = None
+    commands: tuple[GivenCommand, ...] = ()
+    ignored: str | None = None
+    refused: str | None = None
+
+    @property
+    def decided(self) -> str | None:
+        """The id of the row or the ignore that decided; None for an event that was refused."""
+        return self.row if self.row is not None else self.ignored
+
+    @property
+    def target(self) -> str:
+        """The state after it."""
+        return self.source if self.to is None else self.to
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Every entry but the header: decisions in order, the facts that they left, and the end if they ended the run."""
+
+    seq: Count
+    at_us: Count
+    decisions: tuple[RecordedDecision, ...]
+    facts: Mapping[str, Hash] = field(default_factory=dict[str, Hash])
+    """For each instance that took a row the hash of its facts, after all of the entry's decisions."""
+    end: End | None = None
+    format: Count | None = None
+    """The format that it was written in; None: that of the header."""
+    optional: tuple[str, ...] = ()
+    """Keys of this entry that a reader may pass over although it does not know them."""
+
+
+# -- writing ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,100 +202,71 @@ class Delivery:
 
 
 def command_id(seq: int, index: int) -> str:
-    """The stable id of a command: the entry that gave it, and its place there."""
+    """The stable id of a command: the decision that gave it, and its place there."""
     return f"{seq}.{index}"
 
 
-def encode_event_entry(seq: int, at_us: int, delivery: Delivery, source: str, decision: Decision, facts: object) -> bytes:
-    """The entry of an event: what it was, what the table decided and why, and what it commanded."""
-    entry: dict[str, Any] = {
-        "kind": "event",
-        "seq": seq,
-        "at_us": at_us,
-        "machine": delivery.machine,
-        "instance": delivery.instance,
-        "cause": delivery.cause,
-        "event": type(delivery.event).__name__,
-        "data": delivery.event,
-    }
+def decision_shape(seq: int, delivery: Delivery, source: str, decision: Decision) -> dict[str, Any]:
+    """A decision as it is recorded: what the event was, what the table decided and why, and what it commanded."""
+    shape: dict[str, Any] = {"seq": seq, "machine": delivery.machine, "instance": delivery.instance}
+    if delivery.cause is not None:
+        shape["cause"] = delivery.cause
+    kind = type(delivery.event)
+    shape["event"] = kind.__name__
+    if data := encoder(kind)(delivery.event):
+        shape["data"] = data
+    if decision.answers:
+        shape["answers"] = decision.answers
+    shape["from"] = source
     match decision:
         case Taken():
-            entry["row"] = decision.row.id
-            entry["answers"] = decision.answers
-            entry["from"] = source
-            entry["to"] = decision.to
-            entry["commands"] = _commands(seq, decision.commands)
-            entry["facts"] = digest(facts)
+            shape["row"], shape["to"] = decision.row.id, decision.to
+            if decision.commands:
+                shape["commands"] = [_given(command_id(seq, at), each) for at, each in enumerate(decision.commands)]
         case Ignored():
-            entry["ignored"] = decision.ignore.id
-            entry["answers"] = decision.answers
-            entry["from"] = source
+            shape["ignored"] = decision.ignore.id
         case Refused():
-            entry["refused"] = decision.why
-            entry["answers"] = decision.answers
-            entry["from"] = source
-    return encode(entry)
+            shape["refused"] = decision.why
+    return shape
 
 
-def _commands(seq: int, commands: tuple[Command, ...]) -> list[dict[str, Any]]:
-    return [
-        {"id": command_id(seq, index), "command": type(command).__name__, "data": command}
-        for index, command in enumerate(commands)
-    ]
+def _given(identity: str, command: Command) -> dict[str, Any]:
+    kind = type(command)
+    shape: dict[str, Any] = {"id": identity, "command": kind.__name__}
+    if data := encoder(kind)(command):
+        shape["data"] = data
+    return shape
 
 
-@dataclass(frozen=True, slots=True)
-class End:
-    """The last entry of a run that ended. ``output`` and ``messages`` are digests; ``messages`` is the rolling one."""
-
-    seq: int
-    at_us: int
-    status: str
-    stop_reason: str
-    output: str
-    messages: str
-    steps: int
-    model_calls: int
-    tool_calls: int
-    input_tokens: int
-    output_tokens: int
-    cost_microusd: int
-    verified: bool | None
-
-    def encode(self) -> bytes:
-        return encode({"kind": "end", **{name: getattr(self, name) for name in self.__slots__}})
+def facts_shape(facts: object) -> dict[str, Any]:
+    """A machine's facts as they are hashed."""
+    return encoder(type(facts))(facts)
 
 
-# -- reading back ----------------------------------------------------------------------------------------------------
+# -- payloads --------------------------------------------------------------------------------------------------------
 
 
 @cache
-def _event_readers(machine: str) -> Mapping[str, TypeAdapter[Event]]:
-    """What reads each event of a machine back; built at the first reading, because most processes only write."""
-    return {kind.__name__: TypeAdapter[Event](kind) for kind in TABLES[machine].events}
+def digest_fields() -> frozenset[str]:
+    """The names of all fields that name stored payloads, in whatever event, command, header or end."""
+    kinds = (Header, End, *_declared(Event), *_declared(Command))
+    return frozenset(slot.key for kind in kinds for slot in all_slots(kind) if slot.kept is not None)
 
 
-def decode_delivery(entry: Mapping[str, Any]) -> Delivery:
-    """The delivery that an event entry records; raises JournalDamaged when this version knows no such event."""
-    machine, name = str(entry.get("machine")), str(entry.get("event"))
-    reader = _event_readers(machine).get(name) if machine in TABLES else None
-    if reader is None:
-        raise JournalDamaged(
-            f"the event {machine}.{name} is not one of this version's",
-            where=f"entry {entry.get('seq')}",
-            cure="replay it with the version named in the run's header",
-            seq=entry.get("seq"),
-        )
-    try:
-        event = reader.validate_python(entry["data"])
-    except ValidationError as error:
-        raise JournalDamaged(
-            f"the event {machine}.{name} does not hold what it should: {error.errors(include_url=False)[0]['msg']}",
-            where=f"entry {entry.get('seq')}",
-            cure="verify the journal; replay it with the version named in the run's header",
-            seq=entry.get("seq"),
-        ) from error
-    return Delivery(machine, str(entry["instance"]), event, entry.get("cause"))
+@cache
+def message_list_fields() -> frozenset[tuple[str, str]]:
+    """The fields of events that name a stored list of messages: event, field."""
+    return frozenset(
+        (kind.__name__, slot.key) for kind in _declared(Event) for slot in slots_of(kind) if slot.kept is Kept.MESSAGE_LIST
+    )
+
+
+def _declared(base: type[Any]) -> Iterator[type[Any]]:
+    """The dataclasses that are declared as kinds of this base, at any depth."""
+    for kind in base.__subclasses__():
+        if "__dataclass_fields__" in kind.__dict__:
+            yield kind
+        yield from _declared(kind)
 
 
 def listed(data: bytes) -> list[str]:
@@ -227,13 +277,12 @@ def listed(data: bytes) -> list[str]:
     return cast("list[str]", digests)
 
 
-DIGEST_FIELDS = frozenset(
-    (
-        *("added", "changed", "config", "history", "hooks", "machines", "message"),
-        *("messages", "output", "raw", "result", "task", "tools"),
-    )
-)
-"""The fields whose values name stored payloads. Free text never stands in a field of these names."""
+def message_digests(event: Event) -> Iterator[str]:
+    """The stored messages that an event names."""
+    for slot in slots_of(type(event)):
+        if slot.kept is Kept.MESSAGE:
+            named: str | tuple[str, ...] | None = attrgetter(slot.name)(event)
+            yield from (named,) if isinstance(named, str) else named or ()
 
 
 def references(value: object, *, named: bool = False) -> list[str]:
@@ -241,8 +290,8 @@ def references(value: object, *, named: bool = False) -> list[str]:
     if isinstance(value, str):
         return [value] if named and value.startswith("sha256:") else []
     if isinstance(value, dict):
-        fields = cast("dict[str, object]", value)
-        return [ref for name, item in fields.items() for ref in references(item, named=named or name in DIGEST_FIELDS)]
+        fields, names = cast("dict[str, object]", value), digest_fields()
+        return [ref for name, item in fields.items() for ref in references(item, named=named or name in names)]
     if isinstance(value, list):
         items = cast("list[object]", value)
         return [digest for item in items for digest in references(item, named=named)]

@@ -9,9 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 
-from pydantic import Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from statewright.journal.shapes import Answer, CommandShape, EventShape, Shape, TakenShape, in_words
+from statewright.journal.entry import Answer, GivenCommand, RecordedDecision
+
+
+class Shape(BaseModel):
+    """Exactly the declared fields, of exactly the declared types."""
+
+    # Most processes only write entries: what reads tables is built at the first reading.
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
 
 class PinnedIgnore(Shape):
@@ -45,7 +52,7 @@ class PinnedGiven(Shape):
     most: int | None
     values: dict[str, list[str]]
 
-    def admits(self, command: CommandShape) -> bool:
+    def admits(self, command: GivenCommand) -> bool:
         """Whether the command is one of these, with values that are declared."""
         fits = all(command.data.get(field) in allowed for field, allowed in self.values.items())
         return fits and command.command in self.commands
@@ -80,66 +87,65 @@ class PinnedTable(Shape):
     rows: list[PinnedRow]
     ignores: list[PinnedIgnore]
 
-    def objection(self, entry: EventShape) -> str | None:
-        """What speaks against the entry's decision, taken in the state that it names; None when nothing does."""
-        here = [stated for stated in (*self.ignores, *self.rows) if self._is_for(stated, entry)]
-        return self._to_the_answers(here, entry) or self._to_the_choice(here, entry) or self._to_the_row(entry)
+    def objection(self, decision: RecordedDecision) -> str | None:
+        """What speaks against a recorded decision, taken in the state that it names; None when nothing does."""
+        here = [stated for stated in (*self.ignores, *self.rows) if self._is_for(stated, decision)]
+        return self._to_the_answers(here, decision) or self._to_the_choice(here, decision) or self._to_the_row(decision)
 
-    def _is_for(self, stated: PinnedIgnore, entry: EventShape) -> bool:
-        return stated.event == entry.event and entry.source in stated.sources
+    def _is_for(self, stated: PinnedIgnore, decision: RecordedDecision) -> bool:
+        return stated.event == decision.event and decision.source in stated.sources
 
-    def _to_the_answers(self, here: list[PinnedIgnore], entry: EventShape) -> str | None:
+    def _to_the_answers(self, here: list[PinnedIgnore], decision: RecordedDecision) -> str | None:
         """Every question of this state and event is answered, no other, each with an answer that it has."""
         asked = {question for stated in here for question in stated.when}
-        if entry.answers.keys() != asked:
-            return (
-                f"it answers {_listed(entry.answers)}, but for {entry.event} in {entry.source} the table asks {_listed(asked)}"
-            )
-        for question, answer in entry.answers.items():
+        if set(decision.answers) != asked:
+            here_and_now = f"{decision.event} in {decision.source}"
+            return f"it answers {_listed(decision.answers)}, but for {here_and_now} the table asks {_listed(asked)}"
+        for question, answer in decision.answers.items():
             if answer not in self.questions.get(question, ()):
                 return f"the question {question} has no answer {answer!r}"
         return None
 
-    def _to_the_choice(self, here: list[PinnedIgnore], entry: EventShape) -> str | None:
-        """Exactly what the entry names decides: an ignore wins over rows, and among equals there is only one."""
-        fires = [stated for stated in here if stated.admits(entry.answers)]
+    def _to_the_choice(self, here: list[PinnedIgnore], decision: RecordedDecision) -> str | None:
+        """Exactly what the record names decides: an ignore wins over rows, and among equals there is only one."""
+        fires = [stated for stated in here if stated.admits(decision.answers)]
         ignores = [stated.id for stated in fires if not isinstance(stated, PinnedRow)]
         ids = ignores or [stated.id for stated in fires]
-        named = [entry.decided] if entry.decided is not None else []
+        named = [decision.decided] if decision.decided is not None else []
         if ids == named:
             return None
-        said = entry.decided or "a refusal"
-        return f"it records {said}; for {entry.event} in {entry.source} with these answers the table says {_listed(ids)}"
+        said = decision.decided or "a refusal"
+        return f"it records {said}; for {decision.event} in {decision.source} with these answers the table says {_listed(ids)}"
 
-    def _to_the_row(self, entry: EventShape) -> str | None:
-        """The row leads where the entry says, and gives commands only if it has any to give; nothing leaves a final state."""
-        row = next((row for row in self.rows if row.id == entry.decided), None)
-        if row is None or not isinstance(entry, TakenShape):
+    def _to_the_row(self, decision: RecordedDecision) -> str | None:
+        """The row leads where the record says, and gives commands only if it has any to give; nothing leaves a final state."""
+        row = next((row for row in self.rows if row.id == decision.decided), None)
+        if row is None or decision.row is None:
             return None
-        if entry.source in self.final:
-            return f"{row.id} leaves {entry.source}, which is a final state"
-        target = entry.source if row.to is None else row.to
-        if entry.to != target:
-            return f"{row.id} leads to {target}, not to {entry.to}"
-        if entry.commands and not row.do:
-            return f"{row.id} gives no commands, but the entry lists {len(entry.commands)}"
-        return self._to_the_commands(row, entry) if self.effects is not None else None
+        if decision.source in self.final:
+            return f"{row.id} leaves {decision.source}, which is a final state"
+        target = decision.source if row.to is None else row.to
+        if decision.to != target:
+            return f"{row.id} leads to {target}, not to {decision.to}"
+        if decision.commands and not row.do:
+            return f"{row.id} gives no commands, but the record lists {len(decision.commands)}"
+        return self._to_the_commands(row, decision) if self.effects is not None else None
 
-    def _to_the_commands(self, row: PinnedRow, entry: TakenShape) -> str | None:
+    def _to_the_commands(self, row: PinnedRow, decision: RecordedDecision) -> str | None:
         """The commands are what the row's effects declare: their names, their numbers, their order, the declared values."""
         effects = self.effects or {}
         unknown = [effect for effect in row.do if effect not in effects]
         if unknown:
             return f"the table does not say what the effect {unknown[0]} of {row.id} gives"
         parts = [part for effect in row.do for part in effects[effect]]
-        names = "".join(f"{command.command}," for command in entry.commands)
+        names = "".join(f"{command.command}," for command in decision.commands)
         if re.fullmatch("".join(part.pattern for part in parts), names) is None:
             declared = ", then ".join(map(str, parts))
-            return f"{row.id} gives {declared}; the entry lists {names.replace(',', ', ').rstrip(', ') or 'no commands'}"
-        for command in entry.commands:
+            return f"{row.id} gives {declared}; the record lists {names.replace(',', ', ').rstrip(', ') or 'no commands'}"
+        for command in decision.commands:
             if not any(part.admits(command) for part in parts):
                 declared = ", then ".join(str(part) for part in parts if command.command in part.commands)
-                return f"{row.id} gives {declared}; the entry has {command.command} with other values"
+                return f"{row.id} gives {declared}; the record has {command.command} with other values"
         return None
 
 
@@ -152,6 +158,13 @@ def read_table(name: str, data: bytes) -> PinnedTable:
     if table.name != name:
         raise ValueError(f"it is the table of {table.name!r}")
     return table
+
+
+def in_words(error: ValidationError) -> str:
+    """The first thing that is wrong: the field, and what it should be."""
+    first = error.errors(include_url=False)[0]
+    field = ".".join(str(step) for step in first["loc"])
+    return f"its field {field!r} is not as it should be: {first['msg']}"
 
 
 def _listed(names: Collection[str]) -> str:

@@ -1,10 +1,25 @@
-"""The recorder: one run's chain of entries on its way into a journal, and the payloads they refer to."""
+"""The recorder: one run's decisions on their way into a journal, entry by entry, and the payloads they refer to."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
-from statewright.journal.entry import NO_HASH, chain, encode
+from statewright.journal.codec import encoder
+from statewright.journal.entry import (
+    FORMAT,
+    NO_HASH,
+    Delivery,
+    End,
+    Header,
+    chain,
+    decision_shape,
+    digest,
+    encode,
+    facts_shape,
+)
+from statewright.machine import Decision
+from statewright_states.form.table import Taken
 from statewright_states.words.messages import Message, digest_of
 from statewright_states.words.ports import Batch, Journal, Lease, StoredEntry
 
@@ -55,45 +70,64 @@ class Payloads:
 
 
 class Recorder:
-    """Appends entries to the chain in memory and writes them out in batches, whole or not at all."""
+    """Gathers decisions into the next entry of a run, and writes it: whole or not at all."""
 
     def __init__(self, journal: Journal, run_id: str, payloads: Payloads) -> None:
         self._journal = journal
         self._run_id = run_id
         self._payloads = payloads
-        self._pending: list[StoredEntry] = []
-        self._written_hash = NO_HASH
-        self.next_seq = 0
-        self.head_hash = NO_HASH
+        self._head = StoredEntry(-1, b"", NO_HASH)
+        self._format = FORMAT
+        self._decisions: list[tuple[int, dict[str, Any]]] = []
+        self._facts: dict[str, Any] = {}
+        self._end: End | None = None
+        self.next_decision = 1
+        """The number of the next decision; it runs through the whole run."""
 
-    def add(self, data: bytes) -> StoredEntry:
-        """Chain an entry; it is on record once ``flush`` has returned."""
-        self.head_hash = chain(self._run_id, self.head_hash, data)
-        entry = StoredEntry(self.next_seq, data, self.head_hash)
-        self._pending.append(entry)
-        self.next_seq += 1
-        return entry
-
-    async def create(self, header: bytes) -> Lease:
+    async def create(self, header: Header) -> Lease:
         """Start the run in the journal with its header."""
-        entry = self.add(header)
+        entry = self._chained(header.encode())
         lease = await self._journal.create(self._run_id, entry, self._payloads.take_new())
-        self._written()
+        self._head = entry
         return lease
 
-    def take_up(self, head: StoredEntry) -> None:
-        """Go on after an entry that is on record already."""
-        self.next_seq = head.seq + 1
-        self.head_hash = self._written_hash = head.hash
+    def take_up(self, head: StoredEntry, decisions: int, written_in: int) -> None:
+        """Go on after an entry that is on record, behind so many decisions; ``written_in`` is the header's format."""
+        self._head, self.next_decision, self._format = head, decisions + 1, written_in
+
+    def decided(self, at_us: int, delivery: Delivery, source: str, decision: Decision, facts: object) -> int:
+        """Add a decision to the next entry; gives its number. It is on record once ``flush`` has returned."""
+        seq = self.next_decision
+        self.next_decision += 1
+        self._decisions.append((at_us, decision_shape(seq, delivery, source, decision)))
+        if isinstance(decision, Taken):
+            self._facts[delivery.instance] = facts
+        return seq
+
+    def ended(self, end: End) -> None:
+        """The decisions of the next entry have ended the run."""
+        self._end = end
 
     async def flush(self, lease: Lease, consumed: tuple[int, ...] = ()) -> None:
-        """Write what is pending. When it raises, nothing of it is on record."""
-        if not self._pending:
+        """Write the entry, if anything was decided. When it raises, nothing of it is on record."""
+        if not self._decisions:
             return
-        batch = Batch(tuple(self._pending), self._written_hash, self._payloads.take_new(), consumed)
-        await self._journal.append(lease, batch)
-        self._written()
+        entry = self._chained(self._entry())
+        await self._journal.append(lease, Batch((entry,), self._head.hash, self._payloads.take_new(), consumed))
+        self._head, self._decisions, self._facts = entry, [], {}
 
-    def _written(self) -> None:
-        self._pending.clear()
-        self._written_hash = self.head_hash
+    def _entry(self) -> bytes:
+        """The bytes of the entry. A decision that was taken earlier than the last one says when."""
+        last_us = self._decisions[-1][0]
+        decisions = [shape if at_us == last_us else {**shape, "at_us": at_us} for at_us, shape in self._decisions]
+        shape: dict[str, Any] = {"kind": "decisions", "seq": self._head.seq + 1, "at_us": last_us, "decisions": decisions}
+        if self._facts:
+            shape["facts"] = {instance: digest(facts_shape(facts)) for instance, facts in self._facts.items()}
+        if self._end is not None:
+            shape["end"] = encoder(End)(self._end)
+        if self._format != FORMAT:
+            shape["format"] = FORMAT
+        return encode(shape)
+
+    def _chained(self, data: bytes) -> StoredEntry:
+        return StoredEntry(self._head.seq + 1, data, chain(self._run_id, self._head.hash, data))

@@ -10,12 +10,12 @@ record is not trusted by that: it has failed already.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from statewright.journal.consistency import Consistency
-from statewright.journal.entry import NO_HASH, chain, listed
+from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, listed, message_list_fields
 from statewright.journal.pinned import PinnedTable, read_table
-from statewright.journal.shapes import EndShape, EntryShape, EventShape, HeaderShape, read_entry
+from statewright.journal.reading import read_entry
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import digest_of
@@ -27,25 +27,30 @@ MAX_PROBLEMS = 20
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing that is wrong. ``seq`` is the entry it shows at; None when the store could not say."""
+    """One thing that is wrong. ``seq`` is the entry it shows at; None when the store could not say.
+
+    ``decision`` is the number of the decision, where it is one of the entry's decisions that is wrong.
+    """
 
     seq: int | None
     what: str
     where: str
+    decision: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Verification:
     """What came of it. ``problems`` starts with the first bad entry and lists 20 at most; ``ok`` means there is none.
 
-    ``entries`` and ``payloads`` count what was looked at. ``ended`` tells whether a sound last entry is on record, and
-    ``status`` and ``stop_reason`` are what it says. ``head_hash`` is the stored hash of the last entry: kept elsewhere,
-    it shows later whether entries were taken from the end.
+    ``entries``, ``decisions`` and ``payloads`` count what was looked at. ``ended`` tells whether a sound end is on record,
+    and ``status`` and ``stop_reason`` are what it says. ``head_hash`` is the stored hash of the last entry: kept
+    elsewhere, it shows later whether entries were taken from the end.
     """
 
     run_id: str
     ok: bool
     entries: int
+    decisions: int
     payloads: int
     ended: bool
     status: str | None
@@ -119,24 +124,29 @@ class _Check:
         self._consistency = Consistency()
         self._problems: list[Problem] = []
         self._payloads: set[str] = set()
-        self._entries = 0
+        self._entries = self._decisions = 0
         self._next_seq = 0
         self._at_us = 0
         self._head_hash = NO_HASH
-        self._end: EndShape | None = None
+        self._next_decision = 1
+        self._number_known = True
+        """Whether the next decision's number is known: not after an entry that had to be left out."""
+        self._end: tuple[int, End] | None = None
 
-    def problem(self, seq: int | None, what: str, entry: EntryShape | None = None) -> None:
+    def problem(self, seq: int | None, what: str, decision: RecordedDecision | None = None) -> None:
         """Note a problem, unless there are many already."""
         if len(self._problems) < MAX_PROBLEMS:
-            self._problems.append(Problem(seq, what, f"run {self._run_id}, {_place(seq, entry)}"))
+            number = decision.seq if decision is not None else None
+            self._problems.append(Problem(seq, what, f"run {self._run_id}, {_place(seq, decision)}", number))
 
     def result(self) -> Verification:
         """What has been found."""
-        end = self._end
+        end = self._end[1] if self._end else None
         return Verification(
             run_id=self._run_id,
             ok=not self._problems,
             entries=self._entries,
+            decisions=self._decisions,
             payloads=len(self._payloads),
             ended=end is not None,
             status=end.status if end else None,
@@ -149,9 +159,6 @@ class _Check:
         """Check what shows only when all entries have been seen."""
         if not self._entries:
             self.problem(0, "the run has no header: none of its entries is there")
-        state = self._consistency.final_state
-        if self._end is None and state is not None:
-            self.problem(self._next_seq, f"it is missing: the run is in {state}, which is final, so its end must be on record")
 
     # -- the chain ---------------------------------------------------------------------------------------------------
 
@@ -163,8 +170,9 @@ class _Check:
             self.problem(self._next_seq, f"it is missing: the entry that follows is numbered {stored.seq}")
             self._chain.broken()
             self._consistency.forget()
+            self._number_known = False
         self._next_seq, self._head_hash = stored.seq + 1, stored.hash
-        shape: EntryShape | None = None
+        shape: Header | Entry | None = None
         references: list[str] = []
         unreadable = ""
         try:
@@ -173,55 +181,71 @@ class _Check:
             unreadable = f"it cannot be read: {error}"
         if not self._continues(stored, shape):
             what = "its bytes, after the hash before it, do not give its stored hash: it was changed, or what comes before it"
-            self._leave_out(stored.seq, f"{what}; {unreadable}" if unreadable else what, shape)
+            self._leave_out(stored.seq, f"{what}; {unreadable}" if unreadable else what)
         elif shape is None:
-            self._leave_out(stored.seq, unreadable, None)
+            self._leave_out(stored.seq, unreadable)
         else:
             await self._read(stored.seq, shape, references)
 
-    def _continues(self, stored: StoredEntry, shape: EntryShape | None) -> bool:
+    def _continues(self, stored: StoredEntry, shape: Header | Entry | None) -> bool:
         if self._chain.continues(stored):
             return True
-        if not isinstance(shape, HeaderShape) or chain(shape.run_id, NO_HASH, stored.data) != stored.hash:
+        if not isinstance(shape, Header) or chain(shape.run_id, NO_HASH, stored.data) != stored.hash:
             return False
         # The whole record of another run: that is one problem (its name), and the rest is checked as that run's.
         self._chain = _Chain(shape.run_id)
         return self._chain.continues(stored)
 
-    def _leave_out(self, seq: int, what: str, shape: EntryShape | None) -> None:
-        self.problem(seq, what, shape)
+    def _leave_out(self, seq: int, what: str) -> None:
+        self.problem(seq, what)
         self._consistency.forget()
+        self._number_known = False
 
     # -- one entry ---------------------------------------------------------------------------------------------------
 
-    async def _read(self, seq: int, shape: EntryShape, references: list[str]) -> None:
+    async def _read(self, seq: int, shape: Header | Entry, references: list[str]) -> None:
         """Check what a sound entry says."""
         if misplaced := _misplaced(seq, shape):
-            self._leave_out(seq, misplaced, shape)
+            self._leave_out(seq, misplaced)
             return
         if self._end is not None:
-            self.problem(seq, f"it comes after the end of the run, entry {self._end.seq}", shape)
-        if shape.at_us < self._at_us:
-            self.problem(seq, f"its time lies {self._at_us - shape.at_us} µs before that of an earlier entry", shape)
-        self._at_us = max(shape.at_us, self._at_us)
-        payloads = await self._check_payloads(seq, shape, references)
+            self.problem(seq, f"it comes after the end of the run, entry {self._end[0]}")
+        payloads = await self._check_payloads(seq, references)
         await self._check_listed(seq, shape, payloads)
-        match shape:
-            case HeaderShape():
-                self._check_header(shape, payloads)
-            case EventShape():
-                for objection in self._consistency.event(shape):
-                    self.problem(seq, objection, shape)
-            case EndShape():
-                for objection in self._consistency.end(shape):
-                    self.problem(seq, objection, shape)
-                self._end = self._end or shape
+        if isinstance(shape, Header):
+            self._check_time(seq, shape.at_us)
+            self._check_header(shape, payloads)
+        else:
+            self._check_decisions(seq, shape)
 
-    def _check_header(self, header: HeaderShape, payloads: Mapping[str, bytes]) -> None:
+    def _check_decisions(self, seq: int, entry: Entry) -> None:
+        found = len(self._problems)
+        for decision in entry.decisions:
+            if decision.seq != self._next_decision and self._number_known:
+                self.problem(seq, f"it calls itself decision {decision.seq}, and is decision {self._next_decision}", decision)
+            self._number_known, self._next_decision = True, decision.seq + 1
+            if decision.at_us is not None:
+                self._check_time(seq, decision.at_us, decision)
+            for objection in self._consistency.decision(decision):
+                self.problem(seq, objection, decision)
+        self._decisions += len(entry.decisions)
+        self._check_time(seq, entry.at_us)
+        if found == len(self._problems):  # else the same cause would be told twice
+            for objection in self._consistency.close(entry):
+                self.problem(seq, objection)
+        if entry.end is not None and self._end is None:
+            self._end = seq, entry.end
+
+    def _check_time(self, seq: int, at_us: int, decision: RecordedDecision | None = None) -> None:
+        if at_us < self._at_us:
+            self.problem(seq, f"its time lies {self._at_us - at_us} µs before that of an earlier one", decision)
+        self._at_us = max(at_us, self._at_us)
+
+    def _check_header(self, header: Header, payloads: Mapping[str, bytes]) -> None:
         if header.run_id != self._run_id:
-            self.problem(0, f"it is the header of another run, {header.run_id}", header)
+            self.problem(0, f"it is the header of another run, {header.run_id}")
         if header.machine not in header.machines:
-            self.problem(0, f"it pins no table for the machine {header.machine}", header)
+            self.problem(0, f"it pins no table for the machine {header.machine}")
         tables: dict[str, PinnedTable] = {}
         for name, digest in header.machines.items():
             if digest not in payloads:
@@ -229,22 +253,21 @@ class _Check:
             try:
                 tables[name] = read_table(name, payloads[digest])
             except ValueError as error:
-                self.problem(0, f"the pinned table of {name} cannot be read: {error}", header)
+                self.problem(0, f"the pinned table of {name} cannot be read: {error}")
         self._consistency.begin(header, tables)
 
-    async def _check_listed(self, seq: int, shape: EntryShape, payloads: Mapping[str, bytes]) -> None:
+    async def _check_listed(self, seq: int, shape: Header | Entry, payloads: Mapping[str, bytes]) -> None:
         """Look at the messages that a payload lists: those of a history, and of a context before it was mended."""
-        named = shape.history if isinstance(shape, HeaderShape) else ""
-        if isinstance(shape, EventShape) and shape.event == "ContextBuilt":
-            named = shape.data.get("raw") or ""
-        if named not in payloads:
-            return  # none, or reported already
-        try:
-            await self._check_payloads(seq, shape, listed(payloads[named]))
-        except ValueError as error:
-            self.problem(seq, f"its list of messages {named} cannot be read: {error}", shape)
+        named = [shape.history] if isinstance(shape, Header) else list(_message_lists(shape))
+        for digest in named:
+            if digest not in payloads:
+                continue  # reported already, or looked at before
+            try:
+                await self._check_payloads(seq, listed(payloads[digest]))
+            except ValueError as error:
+                self.problem(seq, f"its list of messages {digest} cannot be read: {error}")
 
-    async def _check_payloads(self, seq: int, shape: EntryShape, references: list[str]) -> dict[str, bytes]:
+    async def _check_payloads(self, seq: int, references: list[str]) -> dict[str, bytes]:
         """Look at the payloads that no earlier entry named; gives those that are what their names say."""
         sound: dict[str, bytes] = {}
         for digest in dict.fromkeys(references):
@@ -254,15 +277,23 @@ class _Check:
             try:
                 data = await self._journal.blob(digest)
             except JournalDamaged as error:
-                self.problem(seq, f"the store cannot read its payload {digest}: {error.what}, {error.where}", shape)
+                self.problem(seq, f"the store cannot read its payload {digest}: {error.what}, {error.where}")
                 continue
             if data is None:
-                self.problem(seq, f"its payload {digest} is missing", shape)
+                self.problem(seq, f"its payload {digest} is missing")
             elif digest_of(data) != digest:
-                self.problem(seq, f"its payload {digest} was changed: its bytes give {digest_of(data)}", shape)
+                self.problem(seq, f"its payload {digest} was changed: its bytes give {digest_of(data)}")
             else:
                 sound[digest] = data
         return sound
+
+
+def _message_lists(entry: Entry) -> Iterator[str]:
+    """The payloads that list messages, as the decisions of an entry name them."""
+    for decision in entry.decisions:
+        for event, field in message_list_fields():
+            if decision.event == event and field in decision.data:
+                yield str(decision.data[field])
 
 
 def _as_stored(seq: object, data: object, digest: object) -> StoredEntry:
@@ -274,22 +305,19 @@ def _as_stored(seq: object, data: object, digest: object) -> StoredEntry:
     )
 
 
-def _misplaced(seq: int, shape: EntryShape) -> str | None:
+def _misplaced(seq: int, shape: Header | Entry) -> str | None:
     """Why this entry cannot stand in this place: the header is the first, and each other names its own number."""
-    if isinstance(shape, HeaderShape):
+    if isinstance(shape, Header):
         return "a header stands within the run" if seq else None
     if not seq:
         return "the run has no header: its first entry is another"
     return f"it calls itself entry {shape.seq}" if shape.seq != seq else None
 
 
-def _place(seq: int | None, entry: EntryShape | None) -> str:
-    """Where it is, for people: the entry, and what it is about."""
-    number = "its entries" if seq is None else f"entry {seq}"
-    match entry:
-        case None:
-            return number
-        case EventShape():
-            return f"{number} ({entry.instance}: {', '.join(filter(None, (entry.event, entry.decided)))})"
-        case _:
-            return f"{number} ({entry.kind})"
+def _place(seq: int | None, decision: RecordedDecision | None) -> str:
+    """Where it is, for people: the entry, and the decision with what it is about."""
+    entry = "its entries" if seq is None else f"entry {seq}"
+    if decision is None:
+        return entry
+    about = ", ".join(filter(None, (decision.event, decision.decided)))
+    return f"{entry}, decision {decision.seq} ({decision.instance}: {about})"

@@ -24,7 +24,7 @@ from statewright.hooks import OBSERVED, HookPoint, Hooks
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
-from statewright.runtime.observers import ChunkCallback, EntryCallback
+from statewright.runtime.observers import ChunkCallback, DecisionCallback
 from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.sessions import Sessions
 from statewright.runtime.shutdown import GracefulShutdown
@@ -66,7 +66,7 @@ class Watch:
     """Who watches one run, beside those who watch every run of the agent."""
 
     on_chunk: ChunkCallback | None = None
-    on_entry: EntryCallback | None = None
+    on_decision: DecisionCallback | None = None
 
 
 NOBODY = Watch()
@@ -129,7 +129,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         recorder = Recorder(self._journal, inputs.run_id, payloads)
         at_us = self._clock.now_us()
         header = inputs.header(at_us, ENGINE, payloads)
-        lease = await recorder.create(header.encode())
+        lease = await recorder.create(header)
         pump = self._pump_for(self._execution(inputs, payloads), recorder, lease, watch)
         pump.started_at_us = pump.last_at_us = at_us
         if self.live.stopping:
@@ -157,7 +157,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         """The pump of a run that goes on where its record ends."""
         execution = recorded.execution
         recorder = Recorder(self._journal, recorded.run_id, execution.payloads)
-        recorder.take_up(recorded.head)
+        recorder.take_up(recorded.head, recorded.decisions, recorded.written_in)
         pump = self._pump_for(execution, recorder, lease, watch)
         pump.started_at_us, pump.last_at_us = recorded.times_us
         pump.take_up()
@@ -234,7 +234,7 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         return RunExecution(inputs, payloads)
 
     def _pump_for(self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch) -> AgentPump:
-        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_entry)
+        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision)
         equipment = replace(self.equipment, observers=observers)
         execution.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, execution, equipment)

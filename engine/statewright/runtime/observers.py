@@ -29,7 +29,7 @@ DRAIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """An entry of the journal as observers see it. ``row`` is empty where the event was ignored or refused."""
+    """A decision as observers see it; ``seq`` is its number. ``row`` is empty where the event was ignored or refused."""
 
     run_id: str
     seq: int
@@ -49,7 +49,7 @@ class RunEvent:
 
 
 def run_event(run_id: str, seq: int, at_us: int, applied: Applied) -> RunEvent:
-    """The view of an entry."""
+    """The view of a decision."""
     delivery, decision, source = applied.delivery, applied.decision, applied.source.value
     event = viewed(delivery.event)
     match decision:
@@ -85,7 +85,7 @@ def _shown(value: Any) -> Any:
 
 EventCallback = Callable[[str, dict[str, Any]], Awaitable[None] | None]
 ChunkCallback = Callable[[StreamChunk], Any]
-EntryCallback = Callable[[RunEvent], Any]
+DecisionCallback = Callable[[RunEvent], Any]
 
 
 class Observers:
@@ -95,29 +95,29 @@ class Observers:
         self,
         on_event: EventCallback | None = None,
         on_stream_chunk: ChunkCallback | None = None,
-        on_entry: EntryCallback | None = None,
+        on_decision: DecisionCallback | None = None,
         hooks: Hooks | None = None,
     ) -> None:
         self._hooks = hooks or Hooks()
         self._on_event = on_event
         self._on_stream_chunk = on_stream_chunk
-        self._on_entry = on_entry
+        self._on_decision = on_decision
         self._queue: asyncio.Queue[Awaitable[Any]] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def joined_by(self, on_stream_chunk: ChunkCallback | None, on_entry: EntryCallback | None) -> Observers:
+    def joined_by(self, on_stream_chunk: ChunkCallback | None, on_decision: DecisionCallback | None) -> Observers:
         """The same observers of every run, and those of one run."""
-        return Observers(self._on_event, on_stream_chunk, on_entry, self._hooks)
+        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks)
 
     @property
     def watching(self) -> bool:
-        """Whether anybody wants to see entries; building views for nobody would cost each step."""
-        return self._on_event is not None or self._on_entry is not None or self._hooks.observing
+        """Whether anybody wants to see decisions; building views for nobody would cost each step."""
+        return self._on_event is not None or self._on_decision is not None or self._hooks.observing
 
-    def entry(self, event: RunEvent, applied: Applied, execution: Execution) -> None:
-        """An entry is on record."""
-        if self._on_entry is not None:
-            self._call(self._on_entry, event)
+    def decision(self, event: RunEvent, applied: Applied, execution: Execution) -> None:
+        """A decision is on record."""
+        if self._on_decision is not None:
+            self._call(self._on_decision, event)
         if self._on_event is not None:
             self._call(self._on_event, event.kind, _payload(event))
         if (
@@ -176,7 +176,7 @@ class Observers:
 
 
 def hook_view(applied: Applied, execution: RunExecution) -> tuple[HookPoint, ModelReply | ToolOutcome | Compaction] | None:
-    """What hooks are told of an entry, if it is one of those that they are told of."""
+    """What hooks are told of a decision, if it is one of those that they are told of."""
     delivery, run_id = applied.delivery, execution.inputs.run_id
     if not isinstance(applied.decision, Taken):
         return None

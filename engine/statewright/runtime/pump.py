@@ -1,11 +1,12 @@
-"""The pump: one per run, one event at a time, run to completion.
+"""The pump: one per run, one turn at a time, run to completion.
 
-    take an event → apply it and everything that follows inside → append the entries → hand out the commands
+    take what has arrived → apply each event and all that follows inside → append the entry → hand out the commands
 
-Commands are carried out by ``perform`` and come back as events. Nothing with an effect outside starts before the entry
-that commands it is on record; if an append fails, nothing of it has been started, the run stops with a clear error and
-can be resumed. Cancellation of a run is an event like any other. Cancellation of the pump's own task is passed on: the
-run stays resumable where it was.
+Commands are carried out by ``perform`` and come back as events. What arrives together is one turn and one entry, each event
+in the order in which it came. Nothing with an effect outside starts before the entry that commands it is on record:
+``_write`` is the one place where commands are handed out, after the append. If an append fails, nothing of it has been
+started, the run stops with a clear error and can be resumed. Cancellation of a run is an event like any other.
+Cancellation of the pump's own task is passed on: the run stays resumable where it was.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from statewright.core.execution import Applied, Execution
-from statewright.journal.entry import Delivery, encode_event_entry
+from statewright.journal.entry import Delivery
 from statewright.journal.recorder import Recorder
 from statewright.runtime.effects.equipment import Deliver
 from statewright.runtime.observers import Observers, run_event
@@ -100,7 +102,8 @@ class Pump(Generic[C, P]):
         self._performer = performing(self.deliver, self._awake)
         self._inbox: deque[tuple[Delivery, int | None]] = deque()
         self._consumed: list[int] = []
-        self._effects: list[tuple[str, Command]] = []
+        self._outside: list[Callable[[], None]] = []
+        """What is to be done outside once the entry is on record, in order."""
         self._seen: list[tuple[int, int, Applied]] = []
         self._wake: asyncio.Future[None] | None = None
         self._renewal: Timer | None = None
@@ -136,12 +139,11 @@ class Pump(Generic[C, P]):
 
         The rows for a resumption say what happens to performed commands: performing one here could be the second time.
         """
+        self._tell_time()
         while (following := self.execution.next_command()) is not None:
             _, _, delivery = following
             if delivery is not None:
                 self._apply(delivery)
-        if self.execution.main.ended:
-            self._end()
 
     def stop(self) -> None:
         """Ask for a graceful stop."""
@@ -167,10 +169,10 @@ class Pump(Generic[C, P]):
         self._schedule_renewal()
         try:
             while not self.ended:
-                if self._inbox:
-                    await self._turn()
-                elif self._renew_due:
+                if self._renew_due:
                     await self._renew()
+                elif self._inbox:
+                    await self._turn()
                 elif self._look_due or (self._look is not None and not self._performer.asking):
                     await self._look_for_decisions()
                 elif self._performer.idle:
@@ -187,21 +189,29 @@ class Pump(Generic[C, P]):
             await self._performer.aclose()
 
     async def _turn(self) -> None:
-        """One event and everything that follows from it inside the run."""
-        delivery, posted = self._inbox.popleft()
-        if posted is not None:
-            self._consumed.append(posted)
-        self._apply(delivery)
-        self._follow()
-        if (defect := self.execution.take_defect()) is not None:
-            self.tell(defect)
-        if self.execution.main.ended and not self.ended:
-            self._end()
-        if self.ended or delivery.event.durable:
-            await self._flush()
-        effects, self._effects = self._effects, []
-        for cause, command in effects:
-            self._performer.perform(cause, command)
+        """Everything that has arrived, and all that follows from it inside the run: one entry."""
+        self._tell_time()
+        durable = False
+        while self._inbox and not self.ended:
+            delivery, posted = self._inbox.popleft()
+            if posted is not None:
+                self._consumed.append(posted)
+            durable = durable or delivery.event.durable
+            self._apply(delivery)
+            self._follow()
+            if (defect := self.execution.take_defect()) is not None:
+                self.tell(defect)
+            if self.execution.main.ended:
+                self._end()
+        if durable or self._outside:
+            await self._write()
+
+    async def _write(self) -> None:
+        """Put the entry on record; then, and never before, carry out what its decisions command."""
+        await self._flush()
+        outside, self._outside = self._outside, []
+        for do in outside:
+            do()
 
     def _follow(self) -> None:
         while (following := self.execution.next_command()) is not None:
@@ -211,19 +221,18 @@ class Pump(Generic[C, P]):
             if delivery is not None:
                 self._apply(delivery)
             else:
-                self._effects.append((cause, command))
+                self._outside.append(partial(self._performer.perform, cause, command))
 
     def _apply(self, delivery: Delivery) -> None:
-        seq = self._recorder.next_seq
-        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
+        seq = self._recorder.next_decision
         applied = self.execution.apply(seq, delivery)
-        self._recorder.add(
-            encode_event_entry(seq, self.last_at_us, delivery, applied.source.value, applied.decision, applied.facts)
-        )
+        self._recorder.decided(self.last_at_us, delivery, applied.source.value, applied.decision, applied.facts)
         if self.observers.watching:
             self._seen.append((seq, self.last_at_us, applied))
         if delivery.instance not in self.execution.live:
             self._performer.ended(delivery.instance)
+            # Once more in its place: what it commanded earlier in this turn is only begun when the turn is on record.
+            self._outside.append(partial(self._performer.ended, delivery.instance))
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
             self.tell(self.execution.defect(applied.decision.why))
@@ -239,19 +248,22 @@ class Pump(Generic[C, P]):
         if not self.ended:
             raise InternalError(
                 f"no row ends a run in which nothing can happen any more: {', '.join(hanging)}",
-                where=f"run {self._lease.run_id}, entry {self._recorder.next_seq}",
+                where=f"run {self._lease.run_id}, decision {self._recorder.next_decision - 1}",
             )
 
     def _end(self) -> None:
-        """Write the last entry. Everything has settled: the rows that end a run command it."""
+        """Let the entry say how the run ended. Everything has settled: the rows that end a run command it."""
         if len(self.execution.live) > 0:
             raise InternalError(
                 f"the run ended while {', '.join(self.execution.live)} had not",
-                where=f"run {self._lease.run_id}, entry {self._recorder.next_seq}",
+                where=f"run {self._lease.run_id}, decision {self._recorder.next_decision - 1}",
             )
-        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
-        self._recorder.add(self.execution.end(self._recorder.next_seq, self.last_at_us).encode())
+        self._recorder.ended(self.execution.end())
         self.ended = True
+
+    def _tell_time(self) -> None:
+        """The time of the turn; it never goes back, also when the clock is set back."""
+        self.last_at_us = max(self._clock.now_us(), self.last_at_us)
 
     @property
     def times_us(self) -> tuple[int, int]:
@@ -266,7 +278,7 @@ class Pump(Generic[C, P]):
         if self._seen:
             seen, self._seen = self._seen, []
             for seq, at_us, applied in seen:
-                self.observers.entry(run_event(self._lease.run_id, seq, at_us, applied), applied, self.execution)
+                self.observers.decision(run_event(self._lease.run_id, seq, at_us, applied), applied, self.execution)
 
     def _schedule_renewal(self) -> None:
         def due() -> None:

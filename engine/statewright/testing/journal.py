@@ -171,7 +171,6 @@ class JournalConformance(RuleBasedStateMachine):
         self.done(self.journal.append(lease, batch))
         run.entries += batch.entries
         run.posted = [message for message in run.posted if message not in consumed]
-        run.lease_until_us = self.clock.time_us + _LEASE_US
         self.blobs |= batch.blobs
         self.last = (lease, batch)
 
@@ -184,8 +183,6 @@ class JournalConformance(RuleBasedStateMachine):
         run = self.runs[lease.run_id]
         if run.may_write(lease):
             self.done(self.journal.append(lease, batch))
-            self.done(self.journal.renew(lease))  # whether the second append prolongs the lease is the store's choice
-            run.lease_until_us = self.clock.time_us + _LEASE_US
         else:
             self.refused(Fenced, self.journal.append(lease, batch))
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import islice
 
+from statewright.journal.entry import Answer
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
-from statewright.journal.shapes import Answer
 from statewright_states.frozen import dataclass
 
 MAX_REGIONS = 2_000

@@ -3,8 +3,8 @@
 For each table: who took each row and each ignore; each (state, event) cell, declared or not, and what came of it; for each
 question of each cell its answers, and an independence pair (``independence``). Pure: decisions in, figures out::
 
-    entries = [decode(entry.data) for entry in await journal.entries(run_id)]
-    figures = coverage(RUN, [Sighting(run_id, seen) for entry in entries if (seen := observed(entry)) is not None])
+    record = read_record(run_id, await journal.entries(run_id))
+    figures = coverage(RUN, [Sighting(run_id, seen) for seen in observed(record)])
 """
 
 from __future__ import annotations

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
 
+from statewright.journal.reading import Record
 from statewright_states.frozen import dataclass
 
 Value = bool | str
@@ -41,9 +41,9 @@ class Sighting:
     source: Source = Source.RUN
 
 
-def observed(entry: Mapping[str, Any]) -> Observed | None:
-    """The decision that a decoded entry of a journal records; None for an entry that records none."""
-    if entry.get("kind") != "event":
-        return None
-    identity = entry.get("row") or entry.get("ignored")
-    return Observed(entry["machine"], entry["from"], entry["event"], identity, tuple(sorted(entry["answers"].items())))
+def observed(record: Record) -> Iterator[Observed]:
+    """The decisions of a run, in order."""
+    for entry in record.entries:
+        for made in entry.decisions:
+            answers = tuple(sorted(made.answers.items()))
+            yield Observed(made.machine, made.source, made.event, made.decided, answers)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from statewright.journal.entry import Answer
 from statewright.journal.pinned import PinnedGiven, PinnedIgnore, PinnedRow, PinnedTable
-from statewright.journal.shapes import Answer
 from statewright_evidence.coverage.cases import CaseChange, changed_cases, show_taken
 from statewright_states.frozen import dataclass
 

@@ -1,9 +1,9 @@
 """Change-impact replay: recorded runs against a changed machine, and where each would have gone another way.
 
 The recorded events of the machine's instances are given to the changed machine for as long as it does what the record says.
-Where it leads to another state or gives other commands, the world would have answered otherwise: from that entry on the
+Where it leads to another state or gives other commands, the world would have answered otherwise: from there on the
 record says nothing, and nothing is claimed. Another row with the same target and the same commands changes a name only,
-and the replay goes on. Nothing is done but reading, one run at a time, each entry once.
+and the replay goes on. Nothing is done but reading, one run at a time, each decision once.
 """
 
 from __future__ import annotations
@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import StrEnum
 
+from statewright.journal.entry import Answer, Entry, RecordedDecision
 from statewright.journal.pinned import PinnedTable, read_table
-from statewright.journal.shapes import Answer, EndShape, EventShape, HeaderShape, TakenShape, read_entry
+from statewright.journal.reading import read_record
 from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Instance, Judge, Judgement, Undecided
-from statewright_states.errors import JournalDamaged
+from statewright_states.errors import JournalDamaged, NotAJournal
 from statewright_states.frozen import dataclass
-from statewright_states.words.ports import Journal, StoredEntry
+from statewright_states.words.ports import Journal
 
 
 class Effect(StrEnum):
@@ -28,9 +29,9 @@ class Effect(StrEnum):
     RENAMED = "renamed"
     """Other rows by name, with the same targets and commands: the same course."""
     DEPARTS = "departs"
-    """It leads elsewhere or commands something else at some entry."""
+    """It leads elsewhere or commands something else at some decision."""
     UNDECIDED = "undecided"
-    """It cannot be decided from the record, from some entry on."""
+    """It cannot be decided from the record, from some decision on."""
     NOT_CONCERNED = "not concerned"
     """The run has no such machine."""
     UNREADABLE = "unreadable"
@@ -39,7 +40,7 @@ class Effect(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """An entry at which the changed machine does something else, and what: the recorded decision and the changed one.
+    """A decision at which the changed machine does something else, and what: the recorded decision and the changed one.
 
     ``what`` names what differs: row, target, commands. ``answers`` are all that the changed machine asked for, ``telling``
     the questions that either decision rests on. ``why`` is set where nothing can be decided.
@@ -59,15 +60,15 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class RunImpact:
-    """What a changed machine means for one run. ``judged`` counts the entries that were compared."""
+    """What a changed machine means for one run. ``judged`` counts the decisions that were compared."""
 
     run_id: str
     effect: Effect
     judged: int = 0
-    entries: int = 0
-    """The entries of this machine on record."""
+    decisions: int = 0
+    """The decisions of this machine on record."""
     place: Place | None = None
-    """The first entry that differs: of a run that departs the one where it does, otherwise the first with another name."""
+    """The first decision that differs: of a run that departs the one where it does, otherwise the first with another name."""
     outcome: str | None = None
     """How the run ended; None for one that has not."""
     new_outcome: str | None = None
@@ -106,16 +107,14 @@ class ImpactReplay:
     async def of_run(self, run_id: str) -> RunImpact:
         """What the changed machine means for one run. Raises RunNotFound."""
         try:
-            entries = await self._journal.entries(run_id)
-            header = _header(entries)
+            record = read_record(run_id, await self._journal.entries(run_id))
+            header = record.header
             if self._judge.machine not in header.machines:
                 return RunImpact(run_id, Effect.NOT_CONCERNED)
             pinned = await self._pinned_table(header.machines[self._judge.machine])
-            return _Walk(run_id, self._judge, header.machine, pinned).through(entries[1:])
-        except JournalDamaged as error:
+            return _Walk(run_id, self._judge, header.machine, pinned).through(record.entries)
+        except (JournalDamaged, NotAJournal) as error:
             return RunImpact(run_id, Effect.UNREADABLE, problem=f"{error.what}, {error.where}")
-        except ValueError as error:
-            return RunImpact(run_id, Effect.UNREADABLE, problem=str(error))
 
     async def _pinned_table(self, digest: str) -> PinnedTable | None:
         if digest not in self._pinned:
@@ -125,13 +124,6 @@ class ImpactReplay:
             except ValueError:
                 self._pinned[digest] = None
         return self._pinned[digest]
-
-
-def _header(entries: Sequence[StoredEntry]) -> HeaderShape:
-    header = read_entry(entries[0].data)[0] if entries else None
-    if not isinstance(header, HeaderShape):
-        raise ValueError("the run has no header")  # noqa: TRY004 - the record is at fault, not a caller's type
-    return header
 
 
 class _Walk:
@@ -145,64 +137,61 @@ class _Walk:
         self._instances: dict[str, Instance] = {}
         self._effect = Effect.SAME
         self._judged = 0
-        self._entries = 0
+        self._decisions = 0
         self._place: Place | None = None
         self._outcome: str | None = None
         self._new_outcome: str | None = None
 
-    def through(self, entries: Sequence[StoredEntry]) -> RunImpact:
-        """Walk through the entries after the header. Raises ValueError for one that cannot be read."""
-        for stored in entries:
-            try:
-                entry, _ = read_entry(stored.data)
-            except ValueError as error:
-                raise ValueError(f"entry {stored.seq}: {error}") from error
-            if isinstance(entry, EndShape):
-                self._outcome = f"{entry.status}/{entry.stop_reason}"
-            elif isinstance(entry, EventShape) and entry.machine == self._judge.machine:
-                self._entries += 1
-                if self._effect in (Effect.SAME, Effect.RENAMED):
-                    self._judge_entry(entry)
+    def through(self, entries: Sequence[Entry]) -> RunImpact:
+        """Walk through the decisions of these entries."""
+        for entry in entries:
+            for decision in entry.decisions:
+                if decision.machine == self._judge.machine:
+                    self._decisions += 1
+                    if self._effect in (Effect.SAME, Effect.RENAMED):
+                        self._judge_decision(decision)
+            if entry.end is not None:
+                self._outcome = f"{entry.end.status}/{entry.end.stop_reason}"
         if self._effect in (Effect.SAME, Effect.RENAMED):
             self._new_outcome = self._outcome
-        counts = self._judged, self._entries
+        counts = self._judged, self._decisions
         return RunImpact(self._run_id, self._effect, *counts, self._place, self._outcome, self._new_outcome)
 
-    def _judge_entry(self, entry: EventShape) -> None:
-        instance = self._instances.get(entry.instance)
+    def _judge_decision(self, decision: RecordedDecision) -> None:
+        instance = self._instances.get(decision.instance)
         if instance is None:
-            if entry.source != self._judge.initial:
+            if decision.source != self._judge.initial:
                 self._effect = Effect.DEPARTS
-                self._place = self._place_of(entry, ("initial state",), f"begins in {self._judge.initial}", entry.answers)
+                self._place = self._place_of(decision, ("initial state",), f"begins in {self._judge.initial}", decision.answers)
                 return
-            instance = self._instances[entry.instance] = self._judge.begin()
+            instance = self._instances[decision.instance] = self._judge.begin()
         try:
-            judgement = instance.judge(entry, self._pinned)
+            judgement = instance.judge(decision, self._pinned)
         except Undecided as why:
             self._effect = Effect.UNDECIDED
-            self._place = self._place_of(entry, (), "not known", entry.answers, why=str(why))
+            self._place = self._place_of(decision, (), "not known", decision.answers, why=str(why))
             return
         self._judged += 1
-        self._compare(entry, judgement)
+        self._compare(decision, judgement)
 
-    def _compare(self, entry: EventShape, judgement: Judgement) -> None:
-        to = entry.to if isinstance(entry, TakenShape) else entry.source
+    def _compare(self, decision: RecordedDecision, judgement: Judgement) -> None:
+        to = decision.target
         differs = (
-            *(("row",) if judgement.decided != entry.decided else ()),
+            *(("row",) if judgement.decided != decision.decided else ()),
             *(("target",) if judgement.to != to else ()),
             *(() if judgement.same_commands else ("commands",)),
         )
         if not differs or (differs == ("row",) and self._place is not None):
             return
         changed = _decision(judgement.decided, judgement.to, judgement.commanded)
-        self._place = self._place_of(entry, differs, changed, judgement.answers, judgement.telling)
+        self._place = self._place_of(decision, differs, changed, judgement.answers, judgement.telling)
         self._effect = Effect.RENAMED if differs == ("row",) else Effect.DEPARTS
-        if self._effect is Effect.DEPARTS and entry.machine == self._main and judgement.to in self._judge.final:
+        if self._effect is Effect.DEPARTS and decision.machine == self._main and judgement.to in self._judge.final:
             self._new_outcome = f"{judgement.to}/{judgement.stop_reason}" if judgement.stop_reason else judgement.to
 
     def _place_of(
         self,
-        entry: EventShape,
+        decision: RecordedDecision,
         what: tuple[str, ...],
         changed: str,
         answers: Mapping[str, Answer],
@@ -211,15 +200,24 @@ class _Walk:
         why: str = "",
     ) -> Place:
         stated = (*self._pinned.rows, *self._pinned.ignores) if self._pinned else ()
-        recorded = next((tuple(each.when) for each in stated if each.id == entry.decided), ())
+        recorded = next((tuple(each.when) for each in stated if each.id == decision.decided), ())
         asked = tuple(dict.fromkeys((*recorded, *telling)))
-        return Place(entry.seq, entry.instance, entry.source, entry.event, answers, asked, what, _recorded(entry), changed, why)
+        return Place(
+            decision.seq,
+            decision.instance,
+            decision.source,
+            decision.event,
+            answers,
+            asked,
+            what,
+            _recorded(decision),
+            changed,
+            why,
+        )
 
 
-def _recorded(entry: EventShape) -> str:
-    if not isinstance(entry, TakenShape):
-        return _decision(entry.decided, entry.source, "nothing")
-    return _decision(entry.row, entry.to, ", ".join(command.command for command in entry.commands) or "nothing")
+def _recorded(decision: RecordedDecision) -> str:
+    return _decision(decision.decided, decision.target, ", ".join(given.command for given in decision.commands) or "nothing")
 
 
 def _decision(decided: str | None, to: str, commanded: str) -> str:

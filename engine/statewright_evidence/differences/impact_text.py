@@ -18,7 +18,7 @@ SAID: Mapping[Effect, str] = {
 
 
 def impact_lines(found: RunImpact) -> Iterator[str]:
-    """One run: what becomes of it, and below that the entry at which it shows."""
+    """One run: what becomes of it, and below that the decision at which it shows."""
     yield f"{found.run_id}: {SAID[found.effect]}"
     if found.problem:
         yield found.problem
@@ -27,7 +27,7 @@ def impact_lines(found: RunImpact) -> Iterator[str]:
         return
     telling = {question: [place.answers[question]] for question in place.telling if question in place.answers}
     given = f" with {show_cases(telling)}" if telling else ""
-    yield f"entry {place.seq}: {place.instance} in {place.state} + {place.event}{given}"
+    yield f"decision {place.seq}: {place.instance} in {place.state} + {place.event}{given}"
     yield f"recorded: {place.recorded}"
     yield f"why not: {place.why}" if place.why else f"changed:  {place.changed}  (another {', '.join(place.what)})"
     if found.effect is Effect.RENAMED:

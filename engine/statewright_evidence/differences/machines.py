@@ -20,8 +20,8 @@ from typing import Any, TypeGuard
 from pydantic import ValidationError
 
 from statewright.journal.entry import TABLES
-from statewright.journal.pinned import PinnedRow, PinnedTable, read_table
-from statewright.journal.shapes import HeaderShape, in_words, read_entry
+from statewright.journal.pinned import PinnedRow, PinnedTable, in_words, read_table
+from statewright.journal.reading import read_header
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError, JournalDamaged, StatewrightError
 from statewright_states.form.table import Table
@@ -91,14 +91,9 @@ def find_machine(reference: str) -> ComparedMachine | None:
 
 
 async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, ComparedMachine]:
-    """The machines that a run is pinned to, by their names. Raises RunNotFound, JournalDamaged."""
+    """The machines that a run is pinned to, by their names. Raises RunNotFound, JournalDamaged, NotAJournal."""
+    header = read_header(run_id, await journal.entries(run_id))
     where = f"run {run_id}, entry 0"
-    try:
-        header, _ = read_entry((await journal.entries(run_id))[0].data)
-    except (ValueError, IndexError) as error:
-        raise JournalDamaged(f"the header cannot be read: {error}", where=where, cure="verify the journal", seq=0) from error
-    if not isinstance(header, HeaderShape):
-        raise JournalDamaged("the run has no header", where=where, cure="verify the journal", seq=0)
     found: dict[str, ComparedMachine] = {}
     for name, digest in header.machines.items():
         data = await journal.blob(digest)

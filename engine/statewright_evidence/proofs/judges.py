@@ -14,11 +14,12 @@ from typing import Any, Protocol
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from statewright.journal.entry import decode, encode
+from statewright.journal.codec import encoder
+from statewright.journal.entry import Answer, RecordedDecision
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
-from statewright.journal.shapes import Answer, EventShape, TakenShape
+from statewright.journal.reading import as_written_today
 from statewright_states.errors import ConfigurationError
-from statewright_states.form.row import Event
+from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.frozen import dataclass
 
@@ -67,7 +68,7 @@ class Judge(Protocol):
 class Instance(Protocol):
     """One instance of a changed machine, as far as the record goes."""
 
-    def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
+    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> Judgement:
         """What the machine does with the event of an entry; ``pinned`` is the one it was recorded with. Raises Undecided."""
         ...
 
@@ -107,40 +108,44 @@ class _CodeInstance:
         self._at: StrEnum = judge.table.initial
         self._facts: Any = judge.table.new_facts()
 
-    def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
-        reader = self._judge.events.get(entry.event)
+    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> Judgement:
+        reader = self._judge.events.get(recorded.event)
         if reader is None:
-            return Judgement(None, self._at.value, "nothing", not _recorded_commands(entry), {})
-        decision = self._decide(entry, reader)
+            return Judgement(None, self._at.value, "nothing", not recorded.commands, {})
+        decision = self._decide(recorded, reader)
         if isinstance(decision, Taken):
             self._at, self._facts = decision.to, decision.facts
-            given = [{"command": type(command).__name__, "data": command} for command in decision.commands]
-            shapes: list[dict[str, Any]] = decode(encode(given))
-            same = shapes == _recorded_commands(entry)
-            reason = next((each["data"].get("reason") for each in shapes if each["command"] == FINISH), None)
-            words = _listed([each["command"] for each in shapes])
+            finish = [encoder(type(given))(given) for given in decision.commands if type(given).__name__ == FINISH]
+            reason = finish[0].get("reason") if finish else None
+            words, same = _listed([type(given).__name__ for given in decision.commands]), _same(recorded, decision.commands)
             telling = tuple(condition.question.name for condition in decision.row.when)
             done = decision.row.id, self._at.value, words, same, decision.answers, telling
-            return Judgement(*done, stop_reason=reason)
+            return Judgement(*done, stop_reason=str(reason) if reason is not None else None)
         decided, when = (decision.ignore.id, decision.ignore.when) if isinstance(decision, Ignored) else (None, ())
         telling = tuple(condition.question.name for condition in when)
-        return Judgement(decided, self._at.value, "nothing", not _recorded_commands(entry), decision.answers, telling)
+        return Judgement(decided, self._at.value, "nothing", not recorded.commands, decision.answers, telling)
 
-    def _decide(self, entry: EventShape, reader: TypeAdapter[Event]) -> Taken[Any] | Ignored | Refused:
+    def _decide(self, recorded: RecordedDecision, reader: TypeAdapter[Event]) -> Taken[Any] | Ignored | Refused:
         try:
-            event = reader.validate_python(entry.data)
+            event = reader.validate_python(recorded.data)
         except ValidationError as error:
             why = error.errors(include_url=False)[0]["msg"]
-            raise Undecided(f"the recorded {entry.event} does not hold what this machine's event does: {why}") from error
+            raise Undecided(f"the recorded {recorded.event} does not hold what this machine's event does: {why}") from error
         try:
             return self._judge.table.decide(self._at, self._facts, event)
         except Exception as error:  # questions, effects and fold are the caller's code
             raise Undecided(f"the machine's code raises {type(error).__name__}: {error}") from error
 
 
-def _recorded_commands(entry: EventShape) -> list[dict[str, Any]]:
-    commands = entry.commands if isinstance(entry, TakenShape) else []
-    return [{"command": command.command, "data": command.data} for command in commands]
+def _same(recorded: RecordedDecision, commands: Sequence[Command]) -> bool:
+    """Whether these are the recorded commands, field by field."""
+    if [given.command for given in recorded.commands] != [type(command).__name__ for command in commands]:
+        return False
+    try:
+        written = [as_written_today(given, type(command)) for given, command in zip(recorded.commands, commands, strict=True)]
+        return written == [encoder(type(command))(command) for command in commands]
+    except ValueError:
+        return False
 
 
 # -- by the canonical form -------------------------------------------------------------------------------------------
@@ -163,20 +168,20 @@ class FormJudge:
         """Itself."""
         return self
 
-    def judge(self, entry: EventShape, pinned: PinnedTable | None) -> Judgement:
+    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> Judgement:
         """Raises Undecided where the answer to a question is needed that was not asked when the run was recorded."""
-        stated = self._deciding(entry)
+        stated = self._deciding(recorded)
         if not isinstance(stated, PinnedRow):
             decided, telling = (stated.id, tuple(stated.when)) if stated else (None, ())
-            return Judgement(decided, entry.source, "nothing", not _effects(entry, pinned), entry.answers, telling)
-        to = entry.source if stated.to is None else stated.to
-        same = stated.do == _effects(entry, pinned)
-        return Judgement(stated.id, to, _listed(stated.do), same, entry.answers, tuple(stated.when))
+            return Judgement(decided, recorded.source, "nothing", not _effects(recorded, pinned), recorded.answers, telling)
+        to = recorded.source if stated.to is None else stated.to
+        same = stated.do == _effects(recorded, pinned)
+        return Judgement(stated.id, to, _listed(stated.do), same, recorded.answers, tuple(stated.when))
 
-    def _deciding(self, entry: EventShape) -> PinnedIgnore | None:
-        cell = self._cells.get((entry.source, entry.event), ())
-        possible = [stated for stated in cell if _may_admit(stated, entry.answers)]
-        certain = [stated for stated in possible if stated.when.keys() <= entry.answers.keys()]
+    def _deciding(self, recorded: RecordedDecision) -> PinnedIgnore | None:
+        cell = self._cells.get((recorded.source, recorded.event), ())
+        possible = [stated for stated in cell if _may_admit(stated, recorded.answers)]
+        certain = [stated for stated in possible if stated.when.keys() <= recorded.answers.keys()]
         if certain and certain[0] is possible[0]:  # ignores come first, and win
             return certain[0]
         if len(possible) == 1 and isinstance(possible[0], PinnedRow):
@@ -185,7 +190,7 @@ class FormJudge:
             raise Undecided("a recorded answer is none that this machine's question has")
         if not possible:
             return None
-        unasked = sorted({question for stated in possible for question in stated.when} - entry.answers.keys())
+        unasked = sorted({question for stated in possible for question in stated.when} - recorded.answers.keys())
         raise Undecided(f"it asks {', '.join(unasked)}, which was not asked when the run was recorded")
 
 
@@ -193,11 +198,11 @@ def _may_admit(stated: PinnedIgnore, answers: Answers) -> bool:
     return all(answers[question] in allowed for question, allowed in stated.when.items() if question in answers)
 
 
-def _effects(entry: EventShape, pinned: PinnedTable | None) -> Sequence[str]:
+def _effects(recorded: RecordedDecision, pinned: PinnedTable | None) -> Sequence[str]:
     """The names of the effects that the recorded row has in the machine that the run is pinned to. Raises Undecided."""
-    if not isinstance(entry, TakenShape):
+    if recorded.row is None:
         return []
-    row = next((row for row in pinned.rows if row.id == entry.row), None) if pinned else None
+    row = next((row for row in pinned.rows if row.id == recorded.row), None) if pinned else None
     if row is None:
         raise Undecided("the machine that the run is pinned to cannot be read, so its effects are not known")
     return row.do

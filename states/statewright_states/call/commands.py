@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
+from statewright_states.words.messages import MessageDigest
 from statewright_states.words.vocabulary import Purpose
 
 
@@ -69,7 +70,7 @@ class ReportCall(Command):
     step: int
     outcome: CallOutcome
     attempts: int
-    message: str | None = None
+    message: MessageDigest | None = None
     error: str = ""
     finish: str = ""
     tokens: int = 0

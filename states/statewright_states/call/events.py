@@ -7,6 +7,7 @@ from typing import ClassVar
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
+from statewright_states.words.messages import MessageDigest, PayloadDigest
 from statewright_states.words.vocabulary import HookDecision, Purpose
 
 
@@ -26,7 +27,7 @@ class CallRequested(Event):
     fallbacks: int
     transcript: str
     messages: int
-    added: tuple[str, ...] = ()
+    added: tuple[MessageDigest, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class ReplyBegan(Event):
     """The service accepted the request and its reply begins, streamed or not."""
 
     durable: ClassVar[bool] = False
-    """An observation: it rides along with the next entry that must be on record before an effect."""
+    """An observation: nothing is done because of it."""
 
     send: int
 
@@ -47,8 +48,8 @@ class AttemptReplied(Event):
     """
 
     send: int
-    message: str
-    raw: str | None
+    message: MessageDigest
+    raw: PayloadDigest | None
     model: str | None
     finish: str
     input_tokens: int

@@ -22,7 +22,7 @@ class Event:
     __slots__ = ()
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     durable: ClassVar[bool] = True
-    """Whether its entry has to be on record before the next event is taken; an observation may wait for the next entry."""
+    """Whether it is put on record at once; one that is not rides along in the next entry, and nothing may follow from it."""
 
 
 class Command:

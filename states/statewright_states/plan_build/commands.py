@@ -5,6 +5,7 @@ from __future__ import annotations
 from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
+from statewright_states.words.messages import PayloadDigest
 from statewright_states.words.vocabulary import StopReason
 
 
@@ -17,7 +18,7 @@ class StartPlan(Command):
 class StartBuild(Command):
     """Begin the run that builds, or take it up where its record ends. ``output`` is the digest of the plan."""
 
-    output: str
+    output: PayloadDigest
 
 
 @dataclass(frozen=True, slots=True)

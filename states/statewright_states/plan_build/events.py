@@ -5,6 +5,7 @@ from __future__ import annotations
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import ChildEnd, PlanBuildSettings
+from statewright_states.words.messages import PayloadDigest
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +13,7 @@ class TaskAdmitted(Event):
     """The task is accepted. ``task`` is the digest of the prompt."""
 
     settings: PlanBuildSettings
-    task: str
+    task: PayloadDigest
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from statewright_states.frozen import dataclass
+from statewright_states.words.messages import PayloadDigest
 from statewright_states.words.vocabulary import REASONS, Status, StopReason
 
 
@@ -56,7 +57,7 @@ class ChildEnd:
     run: str
     status: Ending
     stop_reason: StopReason
-    output: str
+    output: PayloadDigest
     transcript: str
     spoke: bool
     verified: bool | None

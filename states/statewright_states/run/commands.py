@@ -5,6 +5,7 @@ from __future__ import annotations
 from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
 from statewright_states.run.facts import Budget
+from statewright_states.words.messages import MessageDigest
 from statewright_states.words.vocabulary import Purpose, StopReason, ToolRequest
 
 
@@ -147,7 +148,7 @@ class PlanCompaction(Command):
 class ReplaceOldExchanges(Command):
     """Put the summary in the place of the exchanges it covers. ``context_tokens`` is what is left then."""
 
-    message: str
+    message: MessageDigest
     context_tokens: int
 
 

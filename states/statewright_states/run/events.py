@@ -5,6 +5,7 @@ from __future__ import annotations
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
+from statewright_states.words.messages import MessageDigest, MessageListDigest, PayloadDigest
 from statewright_states.words.vocabulary import HookDecision, ToolRequest
 
 
@@ -25,7 +26,7 @@ class RunAdmitted(Event):
     """The run is accepted. ``task`` is the digest of the prompt."""
 
     settings: RunSettings
-    task: str
+    task: PayloadDigest
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +43,10 @@ class ContextBuilt(Event):
     """
 
     attempt: int
-    messages: tuple[str, ...]
+    messages: tuple[MessageDigest, ...]
     context_tokens: int
     mended: tuple[str, ...] = ()
-    raw: str | None = None
+    raw: MessageListDigest | None = None
     decisions: tuple[HookDecision, ...] = ()
 
 
@@ -77,7 +78,7 @@ class ReplyReceived(Spending):
 
     finish: Finish
     has_text: bool
-    message: str
+    message: MessageDigest
     calls: tuple[ToolRequest, ...]
     calls_digest: str
     attempts: int
@@ -148,7 +149,7 @@ class MessageUnreadable(Event):
     """A message that was left for the run says nothing that it understands. ``raw`` is the digest of the message."""
 
     problem: str
-    raw: str
+    raw: PayloadDigest
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +176,7 @@ class SummaryReady(Spending):
     ``dropped`` messages have to go beside it; ``before`` and ``after`` are rolling digests of all messages.
     """
 
-    message: str
+    message: MessageDigest
     exchanges: int
     context_tokens: int
     attempts: int

@@ -6,6 +6,7 @@ from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.messages import MessageDigest, PayloadDigest
 from statewright_states.words.vocabulary import HookDecision, ToolRequest
 
 
@@ -32,8 +33,8 @@ class ToolAssessed(Event):
 
     assessment: Assessment
     arguments: str
-    message: str | None = None
-    changed: str | None = None
+    message: MessageDigest | None = None
+    changed: MessageDigest | None = None
     decisions: tuple[HookDecision, ...] = ()
     reason: str = ""
 
@@ -58,7 +59,7 @@ class ApprovalGiven(Event):
     comment: str
     arguments: str
     ends_run: bool = False
-    message: str | None = None
+    message: MessageDigest | None = None
     decided_at_us: int = 0
 
 
@@ -66,7 +67,7 @@ class ApprovalGiven(Event):
 class NobodyToAsk(Event):
     """There is no way to ask a person, and the run was told to deny then. ``message`` is the tool message that says so."""
 
-    message: str
+    message: MessageDigest
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +77,8 @@ class ToolReturned(Event):
     ``decisions`` are those of the guards of what is kept of a result.
     """
 
-    result: str | None
-    message: str
+    result: PayloadDigest | None
+    message: MessageDigest
     decisions: tuple[HookDecision, ...] = ()
 
 
@@ -86,7 +87,7 @@ class ToolFailed(Event):
     """The tool raised. ``message`` is the digest of the tool message with the error."""
 
     error: str
-    message: str
+    message: MessageDigest
     decisions: tuple[HookDecision, ...] = ()
 
 
@@ -94,7 +95,7 @@ class ToolFailed(Event):
 class ToolDeadline(Event):
     """The tool's time is up."""
 
-    message: str
+    message: MessageDigest
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ class ToolSkipped(Event):
     """The run will not run this call. ``request`` is given when the call has not been requested yet."""
 
     reason: str
-    message: str
+    message: MessageDigest
     request: ToolRequest
 
 
@@ -111,7 +112,7 @@ class ToolRepeated(Event):
     """The same call was made too often in a row. ``earlier`` names the call whose result ``message`` gives again."""
 
     earlier: str
-    message: str
+    message: MessageDigest
     request: ToolRequest
 
 
@@ -119,14 +120,14 @@ class ToolRepeated(Event):
 class ToolStopped(Event):
     """A stop was asked for after this call's turn had come. ``message`` is shown to the model if it never began."""
 
-    message: str
+    message: MessageDigest
 
 
 @dataclass(frozen=True, slots=True)
 class ToolCancelled(Event):
     """The run is over: whatever this call does, its result is not wanted any more."""
 
-    message: str
+    message: MessageDigest
     request: ToolRequest
 
 
@@ -135,4 +136,4 @@ class ToolResumed(Event):
     """The run was taken up again from its journal. ``message`` is shown to the model if the outcome is lost."""
 
     epoch: int
-    message: str
+    message: MessageDigest

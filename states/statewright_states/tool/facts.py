@@ -6,6 +6,7 @@ from enum import StrEnum
 
 from statewright_states.frozen import dataclass
 from statewright_states.words.approval import UNSIGNED, SignOff
+from statewright_states.words.messages import MessageDigest
 from statewright_states.words.tool_effects import ToolEffect
 
 
@@ -62,7 +63,7 @@ class ToolFacts:
     signed: SignOff | None = None
     """Where its sign-off stands; None: one person may allow it, whoever it is, and nobody has said anything yet."""
     arguments: str = ""
-    message: str | None = None
+    message: MessageDigest | None = None
     starts: int = 0
 
     @property

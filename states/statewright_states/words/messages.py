@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
+from enum import StrEnum
 from hashlib import sha256
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
@@ -63,6 +64,24 @@ def encode_json(value: object) -> bytes:
 def digest_of(data: bytes) -> str:
     """The name of a stored payload: ``sha256:`` and 64 hexadecimal digits."""
     return "sha256:" + sha256(data).hexdigest()
+
+
+class Kept(StrEnum):
+    """What a field names by a digest: bytes that are stored beside the entries."""
+
+    PAYLOAD = "payload"
+    MESSAGE = "message"
+    """A payload that is a message."""
+    MESSAGE_LIST = "message_list"
+    """A payload that lists the digests of messages."""
+
+
+PayloadDigest = Annotated[str, Kept.PAYLOAD]
+"""The name of a stored payload. Free text never stands in a field that has the name of such a field anywhere."""
+MessageDigest = Annotated[str, Kept.MESSAGE]
+"""The name of a stored message."""
+MessageListDigest = Annotated[str, Kept.MESSAGE_LIST]
+"""The name of a stored list of messages."""
 
 
 @dataclass(frozen=True, slots=True)

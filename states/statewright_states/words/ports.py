@@ -115,7 +115,7 @@ class Names(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StoredEntry:
-    """An entry as it is kept: its bytes exactly as hashed, and the hash (64 hexadecimal digits)."""
+    """An entry as it is kept: its place in the run, its bytes exactly as hashed, and the hash (64 hexadecimal digits)."""
 
     seq: int
     data: bytes
@@ -173,7 +173,7 @@ class Journal(Protocol):
         ...
 
     async def renew(self, lease: Lease) -> None:
-        """Prolong the lease. Raises Fenced when another writer has taken the run."""
+        """Prolong the lease: nothing else does. Raises Fenced when another writer has taken the run."""
         ...
 
     async def release(self, lease: Lease) -> None:

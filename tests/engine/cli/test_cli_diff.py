@@ -202,7 +202,8 @@ def test_the_impact_as_json(recorded: Place) -> None:
 
 def test_a_record_that_cannot_be_read_has_an_exit_code_of_its_own(recorded: Place) -> None:
     with sqlite3.connect(recorded.folder / ".statewright" / "runs.db") as connection:
-        connection.execute("UPDATE entries SET data = 'no JSON' WHERE run_id = 'run-b' AND seq = 3")
+        which = "id = (SELECT (key << 32) + 1 FROM runs WHERE run_id = 'run-b')"
+        connection.execute(f"UPDATE entries SET data = 'no JSON' WHERE {which}")
     connection.close()
     done = recorded.run("impact", "run")
     assert done.code == 5

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from flat_records import flat, packed
 from statewright import AgentLoop, CallerError, LLMResponse, MemoryJournal, ToolCall, fork, replay, tool, verify
-from statewright.journal.entry import NO_HASH, chain, decode, encode
+from statewright.journal.entry import NO_HASH, chain, decode
 from statewright_providers import ScriptedProvider
 from statewright_states.errors import JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
 from statewright_states.words.ports import Batch, Journal, ModelRequest, StoredEntry
@@ -54,11 +55,11 @@ def test_a_run_can_be_forked_from_every_entry_and_ends_like_the_other() -> None:
     asyncio.run(story())
 
 
-@pytest.mark.parametrize(("seq", "words"), [(-1, "no entry -1"), (99, "no entry 99"), (16, "the end of the run")])
+@pytest.mark.parametrize(("seq", "words"), [(-1, "no entry -1"), (99, "no entry 99"), (4, "entry 4 ends the run")])
 def test_an_entry_that_a_run_cannot_go_on_from_is_refused(seq: int, words: str) -> None:
     async def story() -> None:
         journal = MemoryJournal()
-        assert await recorded(journal) == 17
+        assert await recorded(journal) == 5
         with pytest.raises(CallerError, match=words):
             await fork(journal, "origin", seq, "copy")
         with pytest.raises(RunNotFound):
@@ -71,14 +72,15 @@ Change = Callable[[dict[str, Any]], object]
 
 
 async def changed(seq: int, change: Change) -> Journal:
-    """A journal whose run ``origin`` has one entry changed and every hash made to fit."""
+    """A journal whose run ``origin`` has one decision changed and every hash made to fit."""
     honest, forged = MemoryJournal(), MemoryJournal()
     await recorded(honest)
-    shapes = [decode(entry.data) for entry in await honest.entries("origin")]
+    stored = await honest.entries("origin")
+    shapes = flat(stored)
     change(shapes[seq])
     entries: list[StoredEntry] = []
-    for number, shape in enumerate(shapes):
-        data, previous = encode(shape), entries[-1].hash if entries else NO_HASH
+    for number, data in enumerate(packed(shapes, stored)):
+        previous = entries[-1].hash if entries else NO_HASH
         entries.append(StoredEntry(number, data, chain("origin", previous, data)))
     named = {digest for shape in shapes for digest in str(shape).split("'") if digest.startswith("sha256:")}
     found = {digest: await honest.blob(digest) for digest in named}
@@ -98,7 +100,7 @@ async def changed(seq: int, change: Change) -> Journal:
             11,
             lambda shape: shape.update(event="CallDecided", data=DECIDED),
             ReplayDiverged,
-            "ToolSettled(tool='tool-1.1', context_tokens=58)",
+            "ToolSettled(tool='tool-1.1', context_tokens=61)",
         ),
         (6, lambda shape: shape.update(event="Unheard"), JournalDamaged, "not one of this version's"),
         (6, lambda shape: shape["data"].update(send="often"), JournalDamaged, "does not hold what it should"),

@@ -18,4 +18,4 @@ def collected(request: pytest.FixtureRequest) -> None:
     """Every test about the run has it as its own."""
     if "demo" in request.fixturenames:
         run: DemoRun = request.getfixturevalue("demo")
-        collect(run.entries)
+        collect(run.record)

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import statewright.demo
+from flat_records import shapes_of
 from statewright import AgentState, SQLiteJournal, replay
-from statewright.journal.entry import decode
+from statewright.journal.reading import Record, read_record
 from statewright.journal.verify import Verification, verify
 
 PACKAGE = Path(statewright.demo.__file__).parent
@@ -30,6 +31,7 @@ class DemoRun:
     stderr: str
     books: Path
     entries: list[dict[str, Any]]
+    record: Record
     state: AgentState
     verification: Verification
 
@@ -48,16 +50,16 @@ def run_demo(folder: Path) -> DemoRun:
         [sys.executable, "-m", "statewright.demo"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
     (books,) = (folder / ".statewright" / "demo").iterdir()
-    entries, state, verification = asyncio.run(read_record(folder / ".statewright" / "demo.db", books.name))
-    return DemoRun(done.returncode, done.stdout, done.stderr, books, entries, state, verification)
+    entries, record, state, verification = asyncio.run(read(folder / ".statewright" / "demo.db", books.name))
+    return DemoRun(done.returncode, done.stdout, done.stderr, books, entries, record, state, verification)
 
 
-async def read_record(path: Path, run_id: str) -> tuple[list[dict[str, Any]], AgentState, Verification]:
-    """The entries of a run, its state by replay, and its verification."""
+async def read(path: Path, run_id: str) -> tuple[list[dict[str, Any]], Record, AgentState, Verification]:
+    """The decisions of a run, its record, its state by replay, and its verification."""
     journal = SQLiteJournal(path)
     try:
-        entries = [decode(entry.data) for entry in await journal.entries(run_id)]
-        return entries, (await replay(journal, run_id)).state(), await verify(journal, run_id)
+        entries, record = await shapes_of(journal, run_id), read_record(run_id, await journal.entries(run_id))
+        return entries, record, (await replay(journal, run_id)).state(), await verify(journal, run_id)
     finally:
         await journal.aclose()
 

@@ -148,7 +148,7 @@ def test_a_record_that_is_not_whole_is_shown_with_its_problems() -> None:
     console = Console(file=StringIO())
     problem = Problem(7, "its bytes do not give its hash", "run run-1, entry 7")
     DemoScreen(console, RetryConfig()).verification(
-        Verification("run-1", False, 9, 3, True, "success", "completed", "0" * 64, (problem,))
+        Verification("run-1", False, 9, 20, 3, True, "success", "completed", "0" * 64, (problem,))
     )
     assert isinstance(console.file, StringIO)
     assert "PROBLEM    run run-1, entry 7: its bytes do not give its hash" in console.file.getvalue()

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from flat_records import flat, packed
 from statewright.agent.loop import AgentLoop
 from statewright.config.settings import AgentConfig
 from statewright.journal import MemoryJournal, SQLiteJournal
@@ -85,8 +86,10 @@ def record_file(path: Path, script: Sequence[Item] = WITH_A_TOOL, config: AgentC
 
 def stored_in(path: Path, run_id: str = RUN_ID) -> Stored:
     with closing(sqlite3.connect(path)) as connection:
-        rows = connection.execute("SELECT data, hash FROM entries WHERE run_id = ? ORDER BY seq", (run_id,)).fetchall()
-        blobs = dict(connection.execute("SELECT digest, data FROM blobs"))
+        ((first,),) = connection.execute("SELECT key << 32 FROM runs WHERE run_id = ?", (run_id,))
+        rows = connection.execute("SELECT data, hash FROM entries WHERE id >> 32 = ? >> 32 ORDER BY id", (first,)).fetchall()
+        named = connection.execute("SELECT digest, data FROM blobs")
+        blobs = {f"sha256:{digest.hex()}": data for digest, data in named}
     payloads: dict[str, tuple[int, bytes]] = {}
     for seq, (data, _) in enumerate(rows):
         for digest in references(decode(data)):
@@ -146,18 +149,22 @@ async def payloads_of(journal: Journal, run_id: str = RUN_ID) -> dict[str, bytes
     return {digest: data for digest, data in found.items() if data is not None}
 
 
-async def forged(forge: Forgery, blobs: Mapping[str, bytes] | None = None) -> MemoryJournal:
-    """A run that somebody rewrote, and then all the hashes after it, so that the chain alone cannot show it."""
+async def forged(forge: Forgery, blobs: Mapping[str, bytes] | None = None, *, whole_entries: bool = False) -> MemoryJournal:
+    """A run that somebody rewrote, and then all the hashes after it, so that the chain alone cannot show it.
+
+    The forger is given the header, the decisions and the end; with ``whole_entries`` the entries as they are stored.
+    """
     journal = MemoryJournal()
     await record(journal)
-    shapes: Entries = [json.loads(entry.data) for entry in await journal.entries(RUN_ID)]
+    stored = await journal.entries(RUN_ID)
+    shapes: Entries = [json.loads(entry.data) for entry in stored] if whole_entries else flat(stored)
     forge(shapes)
-    entries = chained(RUN_ID, [encode(shape) for shape in shapes])
-    return await journal_of(entries, await payloads_of(journal) | dict(blobs or {}))
+    datas = [encode(shape) for shape in shapes] if whole_entries else packed(shapes, stored)
+    return await journal_of(chained(RUN_ID, datas), await payloads_of(journal) | dict(blobs or {}))
 
 
-def verify_forged(forge: Forgery, blobs: Mapping[str, bytes] | None = None) -> Verification:
+def verify_forged(forge: Forgery, blobs: Mapping[str, bytes] | None = None, *, whole_entries: bool = False) -> Verification:
     async def scenario() -> Verification:
-        return await verify(await forged(forge, blobs), RUN_ID)
+        return await verify(await forged(forge, blobs, whole_entries=whole_entries), RUN_ID)
 
     return asyncio.run(scenario())

@@ -30,7 +30,7 @@ def test_one_refused_append_does_not_spoil_those_that_share_its_commit(tmp_path:
         leases = [await journal.create(f"run-{number}", HEADER, {}) for number in range(12)]
         lock = sqlite3.connect(tmp_path / "runs.db", isolation_level=None)
         lock.execute("BEGIN IMMEDIATE")
-        lock.execute("INSERT INTO entries VALUES ('run-5', 1, 'h', 'in the way')")
+        lock.execute("INSERT INTO entries SELECT (key << 32) + 1, 'h', 'in the way' FROM runs WHERE run_id = 'run-5'")
         first = asyncio.create_task(journal.append(leases[0], first_batch()))
         await asyncio.sleep(0.1)  # the writer now waits for the lock, and everything that follows gathers behind it
         stale = Lease("run-3", 0, "somebody")

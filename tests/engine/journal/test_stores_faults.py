@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from statewright.journal import Durability, SQLiteJournal
 from statewright.journal.stores.faults import journal_error
+from statewright.journal.stores.schema import PAGE_BYTES
 from statewright.testing.journal import chained
 from statewright_states.errors import (
     ConfigurationError,
@@ -332,7 +333,7 @@ def test_what_sqlite_calls_a_full_disk_is_told_as_one() -> None:
 def test_a_spoilt_page_is_damage(tmp_path: Path) -> None:
     writing(tmp_path / "runs.db")
     pages = bytearray((tmp_path / "runs.db").read_bytes())
-    pages[4096:] = b"\xff" * (len(pages) - 4096)
+    pages[PAGE_BYTES:] = b"\xff" * (len(pages) - PAGE_BYTES)
     (tmp_path / "runs.db").write_bytes(pages)
     with pytest.raises(JournalDamaged, match="damaged") as refusal:
         reading(tmp_path / "runs.db")
@@ -341,7 +342,7 @@ def test_a_spoilt_page_is_damage(tmp_path: Path) -> None:
 
 def test_a_file_that_was_cut_short_is_damage(tmp_path: Path) -> None:
     writing(tmp_path / "runs.db")
-    os.truncate(tmp_path / "runs.db", 8192)
+    os.truncate(tmp_path / "runs.db", 16 * PAGE_BYTES)
     with pytest.raises(JournalDamaged):
         reading(tmp_path / "runs.db")
 
@@ -359,7 +360,7 @@ def test_an_entry_beyond_the_head_is_damage_and_is_not_written_over(tmp_path: Pa
         journal = SQLiteJournal(tmp_path / "runs.db", durability="normal")
         lease = await journal.create("run-1", HEADER, {})
         with sqlite3.connect(tmp_path / "runs.db") as connection:
-            connection.execute("INSERT INTO entries VALUES ('run-1', 1, 'h', 'not ours')")
+            connection.execute("INSERT INTO entries SELECT (key << 32) + 1, 'h', 'not ours' FROM runs")
         connection.close()
         with pytest.raises(JournalDamaged):
             await journal.append(lease, Batch(chained(1, HEADER.hash, [b"ours"]), HEADER.hash))

@@ -10,15 +10,18 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from recorded_runs import RUN_ID, Stored, meddling, record_file, verify_file
+from recorded_runs import Stored, meddling, record_file, verify_file
 from statewright.config.settings import AgentConfig
+from statewright.journal.stores.schema import PAGE_BYTES
 from statewright_states.errors import JournalUnavailable, NotAJournal, RunNotFound
 
 NO_STEPS = AgentConfig(max_steps=0)
 BYTE_CHANGES = st.integers(1, 255)
+PART_BYTES = 40
+"""Long enough to be found in the file, and to stand on one page most of the time."""
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +40,12 @@ def flipped(data: bytes, position: int, change: int) -> bytes:
 
 def set_entry(path: Path, seq: int, data: bytes) -> None:
     with meddling(path) as connection:
-        connection.execute("UPDATE entries SET data = ? WHERE run_id = ? AND seq = ?", (data, RUN_ID, seq))
+        connection.execute("UPDATE entries SET data = ? WHERE id & 0xFFFFFFFF = ?", (data, seq))
 
 
 def set_payload(path: Path, digest: str, data: bytes) -> None:
     with meddling(path) as connection:
-        connection.execute("UPDATE blobs SET data = ? WHERE digest = ?", (data, digest))
+        connection.execute("UPDATE blobs SET data = ? WHERE digest = ?", (data, bytes.fromhex(digest.removeprefix("sha256:"))))
 
 
 # -- rows changed by SQL ---------------------------------------------------------------------------------------------
@@ -66,7 +69,7 @@ def test_a_byte_changed_in_an_entry_is_one_problem_with_that_entry(folder: Path,
 def test_no_part_of_any_entry_of_a_small_run_changes_unseen(tmp_path: Path) -> None:
     path = tmp_path / "runs.db"
     small = record_file(path, (), NO_STEPS)
-    assert len(small.entries) == 5
+    assert len(small.entries) == 2
     for seq, data in enumerate(small.entries):
         for position in range(seq % 7, len(data), 7):
             set_entry(path, seq, flipped(data, position, 1))
@@ -105,19 +108,19 @@ def copied(folder: Path, stored: Stored, tmp_path: Path) -> Iterator[sqlite3.Con
 @pytest.mark.parametrize(
     ("statement", "seqs"),
     [
-        ("UPDATE entries SET hash = 'ff' || substr(hash, 3) WHERE seq = 5", [5]),
-        ("UPDATE entries SET hash = substr(hash, 1, 63) WHERE seq = 5", [5]),
-        ("UPDATE entries SET data = 7 WHERE seq = 5", [5]),
-        ("UPDATE entries SET data = '' WHERE seq = 5", [5]),
-        ("DELETE FROM entries WHERE seq = 5", [5]),
-        ("DELETE FROM entries WHERE seq IN (5, 6, 7)", [5]),
-        ("DELETE FROM entries WHERE seq = 0", [0]),
+        ("UPDATE entries SET hash = 'ff' || substr(hash, 3) WHERE id & 255 = 2", [2]),
+        ("UPDATE entries SET hash = substr(hash, 1, 63) WHERE id & 255 = 2", [2]),
+        ("UPDATE entries SET data = 7 WHERE id & 255 = 2", [2]),
+        ("UPDATE entries SET data = '' WHERE id & 255 = 2", [2]),
+        ("DELETE FROM entries WHERE id & 255 = 2", [2]),
+        ("DELETE FROM entries WHERE id & 255 IN (1, 2)", [1]),
+        ("DELETE FROM entries WHERE id & 255 = 0", [0]),
         ("DELETE FROM entries", [0]),
-        ("DELETE FROM entries WHERE seq = 16", [16]),
-        ("UPDATE entries SET seq = seq + 1 WHERE seq = 16", [16, 17]),
-        ("INSERT INTO entries SELECT run_id, 17, hash, data FROM entries WHERE seq = 16", [17]),
-        ("INSERT INTO entries SELECT run_id, 17, hash, data FROM entries WHERE seq = 9", [17]),
-        ("UPDATE entries SET run_id = 'run-2' WHERE seq = 5", [5]),
+        ("DELETE FROM entries WHERE id & 255 = 4", [4]),
+        ("UPDATE entries SET id = id + 1 WHERE id & 255 = 4", [4, 5]),
+        ("INSERT INTO entries SELECT id + 1, hash, data FROM entries WHERE id & 255 = 4", [5]),
+        ("INSERT INTO entries SELECT id + 3, hash, data FROM entries WHERE id & 255 = 2", [5]),
+        ("UPDATE entries SET id = id + (1 << 32) WHERE id & 255 = 2", [2]),
     ],
 )
 def test_rows_meddled_with_are_found(copied: sqlite3.Connection, tmp_path: Path, statement: str, seqs: list[int]) -> None:
@@ -126,25 +129,25 @@ def test_rows_meddled_with_are_found(copied: sqlite3.Connection, tmp_path: Path,
 
 
 def test_rows_that_changed_places_are_found(copied: sqlite3.Connection, tmp_path: Path) -> None:
-    copied.execute("UPDATE entries SET seq = -1 WHERE seq = 5")
-    copied.execute("UPDATE entries SET seq = 5 WHERE seq = 9")
-    copied.execute("UPDATE entries SET seq = 9 WHERE seq = -1")
-    assert verify_file(tmp_path / "runs.db").problems[0].seq == 5
+    copied.execute("UPDATE entries SET id = -1 WHERE id & 255 = 1")
+    copied.execute("UPDATE entries SET id = id - 2 WHERE id & 255 = 3")
+    copied.execute("UPDATE entries SET id = (1 << 32) + 3 WHERE id = -1")
+    assert verify_file(tmp_path / "runs.db").problems[0].seq == 1
 
 
 def test_a_tail_that_was_cut_off_is_missed_because_the_file_knows_its_last_entry(
     copied: sqlite3.Connection, tmp_path: Path
 ) -> None:
-    copied.execute("DELETE FROM entries WHERE seq > 12")
+    copied.execute("DELETE FROM entries WHERE id & 255 > 2")
     cut = verify_file(tmp_path / "runs.db")
     assert not cut.ok
-    assert cut.problems[0].seq == 13
+    assert cut.problems[0].seq == 3
 
 
 def test_a_tail_cut_off_with_the_note_of_it_shows_in_the_head_hash_alone(copied: sqlite3.Connection, tmp_path: Path) -> None:
     whole = verify_file(tmp_path / "runs.db")
-    copied.execute("DELETE FROM entries WHERE seq > 12")
-    copied.execute("UPDATE runs SET head_seq = 12, head_hash = (SELECT hash FROM entries WHERE seq = 12)")
+    copied.execute("DELETE FROM entries WHERE id & 255 > 2")
+    copied.execute("UPDATE runs SET head_seq = 2")
     cut = verify_file(tmp_path / "runs.db")
     assert (cut.ok, cut.ended) == (True, False)
     assert cut.head_hash != whole.head_hash
@@ -170,8 +173,10 @@ def test_a_byte_of_an_entry_changed_on_the_disk_is_one_problem_with_that_entry(
     whole = (folder / "runs.db").read_bytes()
     seq = pick.draw(st.integers(0, len(stored.entries) - 1))
     data = stored.entries[seq]
-    assert whole.count(data) == 1
-    position = whole.index(data) + pick.draw(st.integers(0, len(data) - 1))
+    at = pick.draw(st.integers(0, len(data) - PART_BYTES))
+    part = data[at : at + PART_BYTES]
+    assume(whole.count(part) == 1)  # an entry is spread over several pages, and says some things more than once
+    position = whole.index(part) + pick.draw(st.integers(0, PART_BYTES - 1))
     with bent(whole, position, pick.draw(BYTE_CHANGES)) as path:
         assert [problem.seq for problem in verify_file(path).problems] == [seq]
 
@@ -195,9 +200,10 @@ def test_a_byte_changed_anywhere_on_the_disk_is_seen_where_the_record_is_not_wha
 
 def test_a_damaged_page_of_entries_is_a_problem_with_an_entry_on_it(folder: Path, stored: Stored, tmp_path: Path) -> None:
     whole = (folder / "runs.db").read_bytes()
-    page = whole.index(stored.entries[7]) // 4096
-    on_it = [seq for seq, data in enumerate(stored.entries) if whole.index(data) // 4096 == page]
-    (tmp_path / "runs.db").write_bytes(flipped(whole, page * 4096, 0xFF))
+    begins = [whole.index(data[:PART_BYTES]) // PAGE_BYTES for data in stored.entries]
+    page = begins[2]
+    on_it = [seq for seq, begun_on in enumerate(begins) if begun_on == page]
+    (tmp_path / "runs.db").write_bytes(flipped(whole, page * PAGE_BYTES, 0xFF))
     (problem,) = verify_file(tmp_path / "runs.db").problems
     assert problem.seq in on_it
     assert "the journal's file is damaged" in problem.what
@@ -208,7 +214,7 @@ def test_a_damaged_page_of_payloads_is_a_problem_with_the_entry_that_names_one(
 ) -> None:
     whole = (folder / "runs.db").read_bytes()
     seq, last_reply = stored.payloads[max(stored.payloads, key=lambda digest: stored.payloads[digest][0])]
-    (tmp_path / "runs.db").write_bytes(flipped(whole, whole.index(last_reply) // 4096 * 4096, 0xFF))
+    (tmp_path / "runs.db").write_bytes(flipped(whole, whole.index(last_reply) // PAGE_BYTES * PAGE_BYTES, 0xFF))
     found = verify_file(tmp_path / "runs.db")
     assert "the store cannot read its payload" in found.problems[0].what
     assert seq in [problem.seq for problem in found.problems]

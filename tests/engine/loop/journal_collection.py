@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 from hypothesis import currently_in_test_context
 
 from statewright import SQLiteJournal, verify
-from statewright.journal.entry import decode
+from statewright.journal.reading import Record, read_record
 from statewright_evidence.coverage.observations import Observed, Sighting, Source, observed
 from statewright_states.errors import JournalError
 from statewright_states.form.row import Event
@@ -78,10 +78,10 @@ def finish(test: str) -> None:
         _collection.write(test)
 
 
-def collect(entries: Iterable[Mapping[str, Any]]) -> None:
-    """Hand the decoded entries of a journal over. The same journal may come again, and later with more entries."""
+def collect(record: Record) -> None:
+    """Hand the record of a run over. The same one may come again, and later with more entries."""
     if _collection is not None:
-        _collection.add(Source.RUN, (seen for entry in entries if (seen := observed(entry)) is not None))
+        _collection.add(Source.RUN, observed(record))
 
 
 def collect_files(folder: Path) -> None:
@@ -97,7 +97,7 @@ async def _collect_file(path: Path) -> None:
     try:
         for run_id in await journal.run_ids():
             if (await verify(journal, run_id)).ok:
-                collect([decode(entry.data) for entry in await journal.entries(run_id)])
+                collect(read_record(run_id, await journal.entries(run_id)))
     finally:
         await journal.aclose()
 

@@ -7,13 +7,14 @@ the way everything that the proofs watch is watched here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from statewright.core.links import Route
 from statewright.core.routing import ROUTER
 from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
-from statewright.journal.entry import Delivery, decode_delivery
+from statewright.journal.entry import Delivery
+from statewright.journal.reading import Record, delivery_of
 from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import DUE
 from statewright_evidence.proofs.composition.late import late_events
@@ -45,13 +46,13 @@ INSIDE = frozenset(command.__name__ for command, link in ROUTER.links.items() if
 AT_ONCE = frozenset(command.__name__ for command, link in ROUTER.links.items() if link.at_once)
 
 
-class Record:
-    """The events of a record with the rows that they took. ``at`` is the place of the next one."""
+class Remaining:
+    """The events of a record with the rows that they took, from the next one on. ``at`` is its place."""
 
-    def __init__(self, shapes: Sequence[Mapping[str, Any]]) -> None:
-        self._shapes = [shape for shape in shapes if shape["kind"] == "event"]
-        self._deliveries = [decode_delivery(shape) for shape in self._shapes]
-        self._commands = {each["id"]: each["command"] for shape in self._shapes for each in shape.get("commands", ())}
+    def __init__(self, record: Record) -> None:
+        self._decisions = [(decision, entry.seq) for entry in record.entries for decision in entry.decisions]
+        self._deliveries = [delivery_of(decision, entry) for decision, entry in self._decisions]
+        self._commands = {given.id: given.command for decision, _ in self._decisions for given in decision.commands}
         self.at = 0
 
     @property
@@ -67,9 +68,9 @@ class Record:
     @property
     def next_row(self) -> tuple[str, str]:
         """Who took what comes next, and by which row or ignore."""
-        shape = self._shapes[self.at]
-        late = f"{shape['ignored']} (ignored)" if "ignored" in shape else "refused"
-        return shape["instance"], shape.get("row") or late
+        decision, _ = self._decisions[self.at]
+        late = f"{decision.ignored} (ignored)" if decision.ignored else "refused"
+        return decision.instance, decision.row or late
 
     def at_once(self, pending: Pending, name: str) -> tuple[ExternalEvent, ...]:
         """What comes next, where it came at once of this effect."""
@@ -88,7 +89,7 @@ class Record:
 class RecordedAnswers(EveryAnswer):
     """Answers what the router asks as the record's next event says, and holds what it makes of them to that event."""
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: Remaining) -> None:
         super().__init__(ANY)
         self._record = record
 
@@ -177,7 +178,7 @@ def _remainder(event: CompactionPlanned | SummaryReady | SummaryFailed) -> Remai
 class RecordedStep(Macrostep):
     """A macrostep that moves on in the record with each event, and compares the rows."""
 
-    def __init__(self, setting: Setting, core: Core, record: Record) -> None:
+    def __init__(self, setting: Setting, core: Core, record: Remaining) -> None:
         super().__init__(setting, core)
         self._record = record
 
@@ -188,9 +189,9 @@ class RecordedStep(Macrostep):
         self._record.at += 1
 
 
-def steps_as_proven(shapes: Sequence[Mapping[str, Any]]) -> int:
+def steps_as_proven(recorded: Record) -> int:
     """Take a record through the composition, and count its macrosteps. Raises AssertionError where they differ."""
-    tables, pool, record = Tables(), Pool(), Record(shapes)
+    tables, pool, record = Tables(), Pool(), Remaining(recorded)
     setting = Setting(ROUTER, Decisions(tables, pool), RecordedAnswers(record), record.at_once)
     normal = Normal(pool, Late(late_events(tables)), tables, forgetful=False)
     core, steps = pool.core(pool.new(tables.run)), 0

@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from flat_records import shapes_of
 from journal_collection import collect
 from journal_steps import steps_as_proven
 from statewright import AgentConfig, AgentState, Status, replay
-from statewright.journal.entry import MACHINES, TABLES, decode
+from statewright.journal.entry import MACHINES, TABLES
+from statewright.journal.reading import read_record
 from statewright.journal.verify import verify
 from statewright_states.tool.table import TOOL
 from statewright_states.words.ports import Journal
@@ -44,20 +46,15 @@ class Rows:
         return sum(taken == row for _, taken in self.taken)
 
 
-async def shapes_of(journal: Journal, run_id: str) -> list[dict[str, Any]]:
-    """The entries of a record, decoded."""
-    return [decode(entry.data) for entry in await journal.entries(run_id)]
-
-
 async def rows_of(journal: Journal, run_id: str) -> Rows:
     """The rows of a record."""
-    events = [shape for shape in await shapes_of(journal, run_id) if shape["kind"] == "event"]
+    events = [shape for shape in await shapes_of(journal, run_id) if shape["kind"] == "decision"]
     taken = ((shape["instance"], shape.get("row") or shape.get("ignored") or "refused") for shape in events)
     return Rows(tuple(taken), talk_in(events))
 
 
 def talk_in(events: Sequence[Shape]) -> frozenset[Talk]:
-    """The talk of the machines: each event with the command that its entry names as the cause."""
+    """The talk of the machines: each event with the command that it names as the cause."""
     given = {command["id"]: (shape["machine"], command["command"]) for shape in events for command in shape.get("commands", ())}
     return frozenset((*given.get(shape["cause"], ("", "")), shape["machine"], shape["event"]) for shape in events)
 
@@ -65,8 +62,9 @@ def talk_in(events: Sequence[Shape]) -> frozenset[Talk]:
 async def check_run(journal: Journal, state: AgentState) -> None:
     """Hold a run that has ended, or waits, to everything that is always true. Raises AssertionError."""
     shapes = await shapes_of(journal, state.run_id)
-    collect(shapes)
-    steps_as_proven(shapes)
+    record = read_record(state.run_id, await journal.entries(state.run_id))
+    collect(record)
+    steps_as_proven(record)
     ended = state.status is not Status.RUNNING
     _one_end_and_it_is_last(shapes, ended)
     _nothing_was_refused(shapes)
@@ -86,7 +84,7 @@ async def check_run(journal: Journal, state: AgentState) -> None:
 
 def _one_end_and_it_is_last(shapes: Sequence[Shape], ended: bool) -> None:
     kinds = [shape["kind"] for shape in shapes]
-    assert kinds == ["header", *["event"] * (len(kinds) - 1 - ended), *["end"] * ended], f"the record holds {kinds}"
+    assert kinds == ["header", *["decision"] * (len(kinds) - 1 - ended), *["end"] * ended], f"the record holds {kinds}"
 
 
 def _nothing_was_refused(shapes: Sequence[Shape]) -> None:
@@ -135,7 +133,7 @@ def _parallelism_is_bounded(shapes: Sequence[Shape]) -> None:
             bound = shape["data"]["settings"]["max_parallel_tools"]
         if shape.get("machine") == "tool" and shape.get("row"):
             (running.add if shape["to"] == "running" else running.discard)(shape["instance"])
-            assert len(running) <= bound, f"entry {shape['seq']}: {len(running)} calls run at once, {bound} may"
+            assert len(running) <= bound, f"decision {shape['seq']}: {len(running)} calls run at once, {bound} may"
 
 
 def _compactions_are_as_recorded(shapes: Sequence[Shape]) -> None:
@@ -148,7 +146,7 @@ def _compactions_are_as_recorded(shapes: Sequence[Shape]) -> None:
             changed = commands & {"ReplaceOldExchanges", "DropOldExchanges"}
             left = data["after"] if changed else data["before"]
         elif shape.get("event") == "CallRequested" and left is not None:
-            assert data["transcript"] == left, f"entry {shape['seq']}: another transcript than the compaction left"
+            assert data["transcript"] == left, f"decision {shape['seq']}: another transcript than the compaction left"
             left = None
 
 

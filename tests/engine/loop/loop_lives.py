@@ -13,8 +13,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from flat_records import shapes_of
 from loop_cases import THREADS, Case
-from loop_invariants import Rows, check_run, rows_of, shapes_of
+from loop_invariants import Rows, check_run, rows_of
 from loop_journals import DyingJournal
 from loop_odd_tools import odd_tools
 from loop_people import FAULTY_APPROVERS, NAMED_BUILDERS, NAMED_POLICIES, NAMED_WATCHERS

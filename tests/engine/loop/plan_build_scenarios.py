@@ -8,10 +8,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from flat_records import shapes_of
 from journal_collection import collect
-from loop_invariants import Rows, check_run, rows_of, shapes_of
+from loop_invariants import Rows, check_run, rows_of
 from statewright import AgentConfig, AgentLoop, MemoryJournal, MixedModeRunner, MixedState, Status, verify
 from statewright.core.replay import plan_build_state, replay_plan_build
+from statewright.journal.reading import read_record
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.errors import RunNotFound
@@ -92,15 +94,15 @@ async def _happen(after_s: float, what: Happening, runner: MixedModeRunner) -> N
 async def check_task(journal: Journal, state: MixedState) -> None:
     """Hold a task that has ended, or waits, to everything that is always true. Raises AssertionError."""
     shapes = await shapes_of(journal, state.run_id)
-    collect(shapes)
+    collect(read_record(state.run_id, await journal.entries(state.run_id)))
     ended = state.status is not Status.RUNNING
     kinds = [shape["kind"] for shape in shapes]
-    assert kinds == ["header", *["event"] * (len(kinds) - 1 - ended), *["end"] * ended]
+    assert kinds == ["header", *["decision"] * (len(kinds) - 1 - ended), *["end"] * ended]
     assert not [shape for shape in shapes if "refused" in shape]
     verification = await verify(journal, state.run_id)
     assert verification.ok, verification.problems
     recorded = await replay_plan_build(journal, state.run_id)
-    assert (recorded.ended, recorded.entries) == (ended, len(shapes))
+    assert (recorded.ended, recorded.decisions) == (ended, len(shapes) - 1 - ended)
     assert await plan_build_state(journal, state.run_id) == state
     for run in state.runs:
         await _check_part(journal, state, run.run_id, shapes)

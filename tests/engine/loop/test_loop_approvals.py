@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import check_run, rows_of, shapes_of
+from flat_records import shapes_of
+from loop_invariants import check_run, rows_of
 from loop_scenarios import RUN_ID, Outcome, Person, asks, call, decisions_cross, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, AgentState, CallerError, MemoryJournal, SQLiteJournal

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says, stop
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, Message, RetryConfig

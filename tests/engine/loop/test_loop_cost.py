@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_scenarios import RUN_ID, asks, call, judges, play, playing, says
 from loop_tools import Bench
 from statewright import (

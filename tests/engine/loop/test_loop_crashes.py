@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_invariants import check_run, shapes_of
+from flat_records import shapes_of
+from loop_invariants import check_run
 from loop_journals import DyingJournal, FailingJournal, PassingJournal
 from loop_rehearsals import REHEARSALS, Rehearsal, Rehearsed
 from loop_scenarios import RUN_ID
@@ -152,8 +153,6 @@ def test_a_run_survives_death_after_death(name: str, deaths: list[tuple[int, Whe
     "name", ["paying when a person allows it", "reading beside what nobody declared", "a correction", "a summary"]
 )
 def test_a_run_can_be_taken_up_from_any_entry_of_its_record(name: str) -> None:
-    """Also from the middle of what is written at once: a fork may end anywhere."""
-
     async def scene() -> None:
         journal = MemoryJournal(clock=VirtualClock())
         stage = Stage(REHEARSALS[name], journal)

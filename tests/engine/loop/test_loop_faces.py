@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from flat_records import shapes_of
 from loop_invariants import check_run
 from loop_journals import PassingJournal
 from loop_scenarios import RUN_ID, asks, call, play, playing, says
@@ -135,7 +136,7 @@ def test_an_entry_is_on_record_before_an_observer_sees_it() -> None:
         unrecorded: list[int] = []
 
         async def observe(kind: str, payload: dict[str, Any]) -> None:
-            if len(await journal.entries(RUN_ID)) <= payload["seq"]:
+            if len(await shapes_of(journal, RUN_ID)) <= payload["seq"]:
                 unrecorded.append(payload["seq"])
 
         await playing(SCRIPT, Bench().tools, journal=journal, on_event=observe)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_scenarios import RUN_ID, Outcome, asks, call, judges, play, says
 from loop_tools import Bench
 from statewright import AgentConfig, CutOff, EvaluationConfig, EvaluationMode, LLMResponse, LoopPhase, OnLimit, Usage

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flat_records import shapes_of
 from loop_scenarios import RUN_ID, Outcome, Person, asks, call, play, playing, says
 from loop_tools import Bench
 from statewright import (
@@ -54,13 +54,9 @@ SUMMING = AgentConfig(context=ContextConfig(summarize_after_steps=1, keep_recent
 
 
 def recorded(journal: Journal, run_id: str = RUN_ID) -> list[dict[str, Any]]:
-    """The decisions of guards that a run's entries hold, in order."""
-    entries = asyncio.run(_entries(journal, run_id))
-    return [decision for entry in entries for decision in entry.get("data", {}).get("decisions", ())]
-
-
-async def _entries(journal: Journal, run_id: str) -> list[Mapping[str, Any]]:
-    return [json.loads(entry.data) for entry in await journal.entries(run_id)]
+    """The decisions of guards that a run's record holds, in order."""
+    shapes = asyncio.run(shapes_of(journal, run_id))
+    return [decision for shape in shapes for decision in shape.get("data", {}).get("decisions", ())]
 
 
 def outcomes(outcome: Outcome) -> list[str]:

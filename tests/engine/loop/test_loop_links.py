@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import Talk, shapes_of, talk_in
+from flat_records import shapes_of
+from loop_invariants import Talk, talk_in
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from plan_build_scenarios import TASK, play
@@ -147,7 +148,7 @@ def taken_up_again() -> set[Talk]:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         await runners[1].resume(TASK)
-        return set(talk_in([shape for shape in await shapes_of(journal, TASK) if shape["kind"] == "event"]))
+        return set(talk_in([shape for shape in await shapes_of(journal, TASK) if shape["kind"] == "decision"]))
 
     return run_virtual(lost())
 
@@ -161,7 +162,7 @@ async def across_records(journal: Journal) -> set[Talk]:
         if f"{TASK}.{phase}" not in await journal.run_ids():
             continue
         header, *entries = await shapes_of(journal, f"{TASK}.{phase}")
-        uncaused = [shape["event"] for shape in entries if shape["kind"] == "event" and shape["cause"] is None]
+        uncaused = [shape["event"] for shape in entries if shape["kind"] == "decision" and shape["cause"] is None]
         begun_by = commands[header["parent"].removeprefix(f"{TASK}/")]
         seen.add(("plan_build", begun_by["command"], "run", uncaused[0]))
         for name, event in (("StopChild", "StopRequested"), ("CancelChild", "CancelRequested")):

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_scenarios import RUN_ID, Outcome, Person, asks, call, cancel, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ContextConfig, LLMResponse, MemoryJournal, OnLimit, PromptConfig, fork
@@ -165,7 +165,6 @@ def test_a_run_may_be_cancelled_after_a_note() -> None:
 
 
 def test_a_run_that_is_forked_at_any_entry_goes_on_to_the_same_end() -> None:
-    """Also from within the entries that answer repeated calls."""
     both = asks(call("look"), call("save"))
 
     async def story() -> list[tuple[list[str], list[str]]]:

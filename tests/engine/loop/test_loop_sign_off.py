@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_invariants import check_run, rows_of, shapes_of
+from flat_records import shapes_of
+from loop_invariants import check_run, rows_of
 from loop_journals import PassingJournal
 from loop_scenarios import RUN_ID, Happening, Person, asks, call, decisions_cross, play, playing, says
 from loop_tools import Bench

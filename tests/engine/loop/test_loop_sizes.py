@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_invariants import check_run, shapes_of
+from flat_records import shapes_of
+from loop_invariants import check_run
 from loop_journals import DyingJournal
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says
 from loop_tools import Bench
@@ -199,15 +200,15 @@ def test_a_run_forked_in_the_middle_of_a_compaction_goes_on() -> None:
     script = [look(1), look(2), says("a summary"), says("done")]
     outcome = play(script, Bench().tools, window(450), token_estimator=PerMessage(100))
     shapes = run_virtual(shapes_of(outcome.journal, RUN_ID))
-    rows = {shape.get("row"): shape["seq"] for shape in shapes if shape["kind"] == "event"}
+    entries = {shape.get("row"): shape["entry"] for shape in shapes if shape["kind"] == "decision"}
 
-    async def scene(seq: int, script: list[LLMResponse]) -> Outcome:
-        await fork(outcome.journal, RUN_ID, seq, f"fork-{seq}")
-        options: dict[str, Any] = {"journal": outcome.journal, "resume": True, "run_id": f"fork-{seq}"}
+    async def scene(row: str, script: list[LLMResponse]) -> Outcome:
+        await fork(outcome.journal, RUN_ID, entries[row], f"fork-{row}")
+        options: dict[str, Any] = {"journal": outcome.journal, "resume": True, "run_id": f"fork-{row}"}
         return await playing(script, Bench().tools, window(450), token_estimator=PerMessage(100), **options)
 
     for row, rest in (("RUN-39", 2), ("RUN-121", 2), ("RUN-42", 1)):
-        forked = run_virtual(scene(rows[row], [says("a summary"), says("done")][-rest:]))
+        forked = run_virtual(scene(row, [says("a summary"), says("done")][-rest:]))
         assert (forked.status, forked.roles) == ("success", outcome.roles), row
 
 

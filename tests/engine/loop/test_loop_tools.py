@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from loop_invariants import shapes_of
+from flat_records import shapes_of
 from loop_scenarios import asks, call, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, ConfigurationError, LLMResponse, ToolCall, ToolRegistry

@@ -14,7 +14,8 @@ from typing import Literal
 
 import pytest
 
-from loop_invariants import rows_of, shapes_of
+from flat_records import shapes_of
+from loop_invariants import rows_of
 from loop_journals import DyingJournal, PassingJournal
 from loop_model_server import completion, model_server
 from loop_rehearsals import Rehearsed

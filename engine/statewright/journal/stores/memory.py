@@ -89,7 +89,6 @@ class MemoryJournal:
                 return
             run.entries.extend(batch.entries)
             run.posted = [message for message in run.posted if message.id not in batch.consumed]
-            run.lease_until_us = self._clock.now_us() + self._lease_us
             self._keep(batch.blobs)
 
     async def entries(self, run_id: str, after_seq: int = -1) -> Sequence[StoredEntry]:

@@ -1,13 +1,13 @@
 """The journal in an SQLite file: the default. Survives the process, and with ``full`` a power cut too.
 
-The append is a compare-and-swap: one UPDATE moves the run's head from exactly the entry that the batch continues, under
-exactly the epoch of its lease, and only then are the entries written, in the same transaction. No exception of sqlite3
-leaves this module.
+The append is a compare-and-swap in one statement: an entry is inserted behind exactly the one that it continues, if that is
+the run's last, under exactly the epoch of its lease; or nothing is. No exception of sqlite3 leaves this module.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import sqlite3
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,7 +27,7 @@ from statewright.journal.stores.refusals import (
     tail_missing,
     wrong_head,
 )
-from statewright.journal.stores.schema import open_for_reading, open_for_writing
+from statewright.journal.stores.schema import SEQ_BITS, open_for_reading, open_for_writing
 from statewright.journal.stores.transactions import InlineTransactions, Job, ThreadedTransactions, Transactions
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, StoredEntry
@@ -38,24 +38,29 @@ cut may take the last few hundred entries. ``memory``: survives the process too,
 
 SYNCHRONOUS: dict[Durability, str] = {"full": "FULL", "normal": "NORMAL", "memory": "OFF"}
 
-_ADD_RUN = "INSERT INTO runs VALUES (?, ?, ?, ?, 1, ?, ?) ON CONFLICT (run_id) DO NOTHING"
-_ADD_ENTRY = "INSERT INTO entries (run_id, seq, hash, data) VALUES (?, ?, ?, ?)"
+_ADD_RUN = "INSERT INTO runs VALUES (NULL, ?, ?, 0, 1, ?, ?) ON CONFLICT (run_id) DO NOTHING"
+_ADD_HEADER = "INSERT INTO entries (id, hash, data) SELECT key << 32, ?, ? FROM runs WHERE run_id = ?"
+_APPEND = """INSERT INTO entries (id, hash, data) SELECT head.id + 1, ?, ? FROM runs, entries AS head
+    WHERE runs.run_id = ? AND runs.epoch = ? AND runs.owner IS NOT NULL
+    AND head.id = (runs.key << 32 | ?) AND head.hash = ?
+    AND head.id = (SELECT max(id) FROM entries WHERE id >= runs.key << 32 AND id < (runs.key + 1) << 32)"""
 _ADD_BLOB = "INSERT OR IGNORE INTO blobs (digest, data) VALUES (?, ?)"
 _ADD_POSTED = "INSERT INTO posted (run_id, data) SELECT run_id, ? FROM runs WHERE run_id = ?"
 _REMOVE_POSTED = "DELETE FROM posted WHERE run_id = ? AND id = ?"
-_MOVE_HEAD = """UPDATE runs SET head_seq = ?, head_hash = ?, lease_until_us = ?
-    WHERE run_id = ? AND head_seq = ? AND head_hash = ? AND epoch = ? AND owner IS NOT NULL"""
 _TAKE_LEASE = "UPDATE runs SET epoch = ?, owner = ?, lease_until_us = ? WHERE run_id = ?"
 _PROLONG_LEASE = "UPDATE runs SET lease_until_us = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL"
 _FREE_LEASE = "UPDATE runs SET owner = NULL WHERE run_id = ? AND epoch = ?"
-_RUN = "SELECT head_seq, head_hash, epoch, owner, lease_until_us FROM runs WHERE run_id = ?"
+_NOTE_HEAD = """UPDATE runs SET head_seq = max(head_seq, coalesce(
+    (SELECT max(id) FROM entries WHERE id >= key << 32 AND id < (key + 1) << 32), 0) & 0xFFFFFFFF) WHERE run_id = ?"""
+_RUN = "SELECT key, head_seq, epoch, owner, lease_until_us FROM runs WHERE run_id = ?"
 # The casts keep what somebody else changed in the file within its type: whether it is right is for ``verify`` to say.
-_ENTRIES = """SELECT seq, CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries
-    WHERE run_id = ? AND seq > ? AND seq <= ? ORDER BY seq"""
+_ENTRIES = """SELECT id & 0xFFFFFFFF, CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries
+    WHERE id >= ? AND id <= ? ORDER BY id"""
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE digest = ?"
-_RUN_IDS = "SELECT run_id FROM runs ORDER BY created_us, rowid"
+_RUN_IDS = "SELECT run_id FROM runs ORDER BY created_us, key"
 _POSTED = "SELECT id, CAST(data AS BLOB) FROM posted WHERE run_id = ? ORDER BY id"
-_LAST_SEQ = 2**63 - 1
+LAST_SEQ = 2**SEQ_BITS - 1
+_SHA256 = re.compile("[0-9a-f]{64}")
 
 T = TypeVar("T")
 
@@ -110,11 +115,10 @@ class SQLiteJournal:
 
         def job(connection: sqlite3.Connection) -> Lease:
             owner, now_us = this_process(), self._clock.now_us()
-            run = (run_id, now_us, header.seq, header.hash, owner, now_us + self._lease_us)
-            if not connection.execute(_ADD_RUN, run).rowcount:
+            if not connection.execute(_ADD_RUN, (run_id, now_us, owner, now_us + self._lease_us)).rowcount:
                 raise run_exists(run_id, self._location)
-            connection.execute(_ADD_ENTRY, (run_id, header.seq, header.hash, header.data))
-            connection.executemany(_ADD_BLOB, blobs.items())
+            connection.execute(_ADD_HEADER, (header.hash, header.data, run_id))
+            connection.executemany(_ADD_BLOB, _named(blobs))
             return Lease(run_id, 1, owner)
 
         return await self._in(self._writer, job)
@@ -129,6 +133,7 @@ class SQLiteJournal:
                 raise busy(run_id, self._location, held_by, until_us)
             lease = Lease(run_id, epoch + 1, this_process())
             connection.execute(_TAKE_LEASE, (lease.epoch, lease.owner, now_us + self._lease_us, run_id))
+            connection.execute(_NOTE_HEAD, (run_id,))
             return lease
 
         return await self._in(self._writer, job)
@@ -141,6 +146,7 @@ class SQLiteJournal:
             if not connection.execute(_PROLONG_LEASE, (until_us, lease.run_id, lease.epoch)).rowcount:
                 _, _, epoch, owner, _ = self._run(connection, lease.run_id)
                 raise fenced(lease, self._location, owner, epoch)
+            connection.execute(_NOTE_HEAD, (lease.run_id,))
 
         await self._in(self._writer, job)
 
@@ -148,7 +154,8 @@ class SQLiteJournal:
         """Give the lease back; a lease that is lost already is left alone."""
 
         def job(connection: sqlite3.Connection) -> None:
-            connection.execute(_FREE_LEASE, (lease.run_id, lease.epoch))
+            if connection.execute(_FREE_LEASE, (lease.run_id, lease.epoch)).rowcount:
+                connection.execute(_NOTE_HEAD, (lease.run_id,))
 
         await self._in(self._writer, job)
 
@@ -161,20 +168,19 @@ class SQLiteJournal:
         there already, byte for byte, is fine: after an error it may be sent again.
         """
         require_sequence(lease, self._location, batch)
-        run_id, last = lease.run_id, batch.entries[-1]
-        rows = [(run_id, entry.seq, entry.hash, entry.data) for entry in batch.entries]
 
         def job(connection: sqlite3.Connection) -> None:
-            until_us = self._clock.now_us() + self._lease_us
-            swap = (last.seq, last.hash, until_us, run_id, rows[0][1] - 1, batch.prev_hash, lease.epoch)
-            if not connection.execute(_MOVE_HEAD, swap).rowcount:
-                self._require_there_already(connection, lease, batch)
-                return
-            connection.executemany(_ADD_ENTRY, rows)
+            prev_hash = batch.prev_hash
+            for entry in batch.entries:
+                row = (entry.hash, entry.data, lease.run_id, lease.epoch, entry.seq - 1, prev_hash)
+                if not connection.execute(_APPEND, row).rowcount:
+                    self._require_there_already(connection, lease, batch)
+                    return
+                prev_hash = entry.hash
             if batch.blobs:
-                connection.executemany(_ADD_BLOB, batch.blobs.items())
+                connection.executemany(_ADD_BLOB, _named(batch.blobs))
             if batch.consumed:
-                connection.executemany(_REMOVE_POSTED, [(run_id, message_id) for message_id in batch.consumed])
+                connection.executemany(_REMOVE_POSTED, [(lease.run_id, message_id) for message_id in batch.consumed])
 
         await self._in(self._writer, job)
 
@@ -182,8 +188,8 @@ class SQLiteJournal:
         """The run's entries with a seq above ``after_seq``, in order. Raises RunNotFound."""
 
         def job(connection: sqlite3.Connection) -> Sequence[StoredEntry]:
-            head_seq, *_ = self._run(connection, run_id)
-            found = _entries(connection, run_id, after_seq, _LAST_SEQ)
+            key, head_seq, *_ = self._run(connection, run_id)
+            found = _entries(connection, key, after_seq + 1, LAST_SEQ)
             last_seq = found[-1].seq if found else after_seq
             if last_seq < head_seq:
                 raise tail_missing(run_id, self._location, last_seq, head_seq)
@@ -195,7 +201,7 @@ class SQLiteJournal:
         """The payload of this digest, or None. Not checked against the digest."""
 
         def job(connection: sqlite3.Connection) -> bytes | None:
-            row = connection.execute(_BLOB, (digest,)).fetchone()
+            row = connection.execute(_BLOB, (_name(digest),)).fetchone()
             return row[0] if row else None
 
         return await self._in(self._reader, job)
@@ -236,23 +242,35 @@ class SQLiteJournal:
         except (sqlite3.Error, UnicodeError) as error:
             raise journal_error(error, self._location) from error
 
-    def _run(self, connection: sqlite3.Connection, run_id: str) -> tuple[int, str, int, str | None, int]:
-        """The run's head seq, head hash, epoch, owner and the end of its lease; raises RunNotFound."""
-        row: tuple[int, str, int, str | None, int] | None = connection.execute(_RUN, (run_id,)).fetchone()
+    def _run(self, connection: sqlite3.Connection, run_id: str) -> tuple[int, int, int, str | None, int]:
+        """The run's key, the last entry that was noted, epoch, owner and the end of its lease; raises RunNotFound."""
+        row: tuple[int, int, int, str | None, int] | None = connection.execute(_RUN, (run_id,)).fetchone()
         if row is None:
             raise run_not_found(run_id, self._location)
         return row
 
     def _require_there_already(self, connection: sqlite3.Connection, lease: Lease, batch: Batch) -> None:
-        """Say why the head could not be moved, unless it is because the batch was written before."""
-        head_seq, head_hash, epoch, owner, _ = self._run(connection, lease.run_id)
+        """Say why nothing could be inserted, unless it is because the batch was written before."""
+        key, _, epoch, owner, _ = self._run(connection, lease.run_id)
         if epoch != lease.epoch or owner is None:
             raise fenced(lease, self._location, owner, epoch)
         first, last = batch.entries[0], batch.entries[-1]
-        if _entries(connection, lease.run_id, first.seq - 1, last.seq) != batch.entries:
-            raise wrong_head(lease, self._location, batch, head_seq, head_hash)
+        if _entries(connection, key, first.seq, last.seq) != batch.entries:
+            *_, head = _entries(connection, key, 0, LAST_SEQ) or (StoredEntry(-1, b"", ""),)
+            raise wrong_head(lease, self._location, batch, head.seq, head.hash)
 
 
-def _entries(connection: sqlite3.Connection, run_id: str, after_seq: int, to_seq: int) -> tuple[StoredEntry, ...]:
-    rows = connection.execute(_ENTRIES, (run_id, after_seq, to_seq))
+def _entries(connection: sqlite3.Connection, key: int, first_seq: int, last_seq: int) -> tuple[StoredEntry, ...]:
+    run = key << SEQ_BITS
+    rows = connection.execute(_ENTRIES, (run + min(first_seq, LAST_SEQ + 1), run + last_seq))
     return tuple(StoredEntry(seq, data, digest) for seq, data, digest in rows)
+
+
+def _named(blobs: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
+    return [(_name(digest), data) for digest, data in blobs.items()]
+
+
+def _name(digest: str) -> bytes:
+    """What a payload is stored under: the 32 bytes of its SHA-256. A name of any other form is taken as it is."""
+    algorithm, _, value = digest.partition(":")
+    return bytes.fromhex(value) if algorithm == "sha256" and _SHA256.fullmatch(value) else digest.encode()
