@@ -1,6 +1,7 @@
 """Runs that are kept for ever, as the journal format that was current wrote them: how they were made, and how they go on.
 
-``make.py`` writes them down as the text of an SQL script, which holds the file's layout too; ``restore`` makes a journal of it.
+``write_golden_runs.py`` writes them down as an SQL script, which holds the file's layout too; ``restored`` makes a journal
+of it.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from statewright import (
 from statewright.testing.virtual_time import VirtualClock
 from statewright_providers import ScriptedProvider
 from statewright_states.errors import JournalUnavailable
+from statewright_states.run.facts import EvaluationMode
 from statewright_states.words.ports import Batch, Journal, Lease
 
 FOLDER = Path(__file__).parent
@@ -115,7 +117,7 @@ async def record(path: Path) -> None:
         await loop_for(killed, [asks(("save", '{"text": "x"}'))]).run("Save x.", run_id="killed")
     await killed.aclose()
     judged = [says("42"), verdict(completed=False), says("Forty-two."), verdict(completed=True)]
-    await loop_for(journal, judged, evaluation=EvaluationConfig(mode="full")).run("What is it?", run_id="judged")
+    await loop_for(journal, judged, evaluation=EvaluationConfig(mode=EvaluationMode.FULL)).run("What is it?", run_id="judged")
     planned = [says("First this, then that."), says("It is built.")]
     await MixedModeRunner(loop_for(journal, planned)).run("Build it.", run_id="planned")
     sums = [asks(("add", f'{{"a": {number}, "b": {number + 1}}}')) for number in (1, 2, 3)]

@@ -17,7 +17,6 @@ from typing import Any
 import pytest
 
 from golden_runs import ENDS, carry_on, restored, scripts
-from make import made
 from statewright import SQLiteJournal, fork, verify
 from statewright.cli.recorded import replayed, state_of
 from statewright.journal.entry import MACHINES, TABLES
@@ -26,6 +25,7 @@ from statewright.journal.verify import Verification
 from statewright.testing.virtual_time import run_virtual
 from statewright_evidence.differences.impact import Effect, impacts
 from statewright_evidence.differences.machines import of_table
+from write_golden_runs import made
 
 OPEN = [run_id for run_id, (status, _, _) in ENDS.items() if status == "running"]
 NEWEST = scripts()[-1]
@@ -51,7 +51,7 @@ async def pinned_to_others(path: Path, run_id: str) -> list[str]:
 
 def test_the_newest_golden_runs_are_those_that_are_written_today() -> None:
     """Also after a field with a default was added anywhere: it is not written."""
-    assert made() == NEWEST.read_text(encoding="utf-8"), "run `python tests/journals/make.py` and look at the difference"
+    assert made() == NEWEST.read_text(encoding="utf-8"), "run tests/journals/write_golden_runs.py, and look at the difference"
 
 
 def test_every_golden_run_is_listed(journal: Path) -> None:

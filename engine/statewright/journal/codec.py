@@ -249,7 +249,8 @@ def _many(inner: Reader) -> Reader:
     def read_many(value: Any, where: str) -> Any:
         if not isinstance(value, list):
             _refuse(where, "a list", value)
-        return tuple(inner(each, f"{where}.{at}") for at, each in enumerate(value))
+        items = cast("list[object]", value)
+        return tuple(inner(each, f"{where}.{at}") for at, each in enumerate(items))
 
     return read_many
 

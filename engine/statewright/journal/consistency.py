@@ -89,7 +89,7 @@ class Consistency:
     def close(self, entry: Entry) -> Iterator[str]:
         """Check what an entry says of its decisions together: which facts they changed, and whether the run has ended."""
         changed = {decision.instance for decision in entry.decisions if decision.row is not None}
-        if entry.facts.keys() != changed:
+        if set(entry.facts) != changed:
             said, taken = ", ".join(sorted(entry.facts)) or "nothing", ", ".join(sorted(changed)) or "nothing"
             yield f"it gives the facts of {said}, but rows were taken by {taken}"
         if entry.end is not None:

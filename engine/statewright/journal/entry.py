@@ -238,7 +238,7 @@ def _given(identity: str, command: Command) -> dict[str, Any]:
     return shape
 
 
-def facts_shape(facts: Any) -> dict[str, Any]:
+def facts_shape(facts: object) -> dict[str, Any]:
     """A machine's facts as they are hashed."""
     return encoder(type(facts))(facts)
 

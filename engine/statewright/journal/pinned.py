@@ -62,7 +62,7 @@ class PinnedTable(Shape):
     def _to_the_answers(self, here: list[PinnedIgnore], decision: RecordedDecision) -> str | None:
         """Every question of this state and event is answered, no other, each with an answer that it has."""
         asked = {question for stated in here for question in stated.when}
-        if decision.answers.keys() != asked:
+        if set(decision.answers) != asked:
             here_and_now = f"{decision.event} in {decision.source}"
             return f"it answers {_listed(decision.answers)}, but for {here_and_now} the table asks {_listed(asked)}"
         for question, answer in decision.answers.items():

@@ -36,7 +36,7 @@ def values(hint: Any) -> st.SearchStrategy[Any]:
         inner, *marks = get_args(hint)
         return TEXTS.map(lambda text: digest_of(text.encode())) if marks[0] in set(Kept) else values(inner)
     if get_origin(hint) in (Union, UnionType):
-        return st.one_of(values(each) for each in get_args(hint))
+        return st.one_of([values(each) for each in get_args(hint)])
     if get_origin(hint) is tuple:
         return st.lists(values(get_args(hint)[0]), max_size=2).map(tuple)
     if is_dataclass(hint):

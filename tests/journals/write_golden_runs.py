@@ -1,6 +1,6 @@
-"""Write the newest golden runs anew: ``python tests/journals/make.py``. The same each time, whoever makes them.
+"""Write the newest golden runs anew: ``python tests/journals/write_golden_runs.py``. The same each time, whoever makes them.
 
-What a release has written is never made again: ``python tests/journals/make.py --new`` begins the next file. See
+What a release has written is never made again: ``python tests/journals/write_golden_runs.py --new`` begins the next file. See
 docs/versions.md.
 """
 
