@@ -208,7 +208,7 @@ COMMANDS = [
 ]
 
 
-@pytest.mark.parametrize("kind", {kind for _, kind in (*EVENTS, *COMMANDS)}, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("kind", dict.fromkeys(kind for _, kind in (*EVENTS, *COMMANDS)), ids=lambda kind: kind.__name__)
 def test_no_text_stands_in_a_field_of_a_name_that_payloads_have(kind: type) -> None:
     """What a model or a person says must not pass for a digest."""
     for slot in all_slots(kind):
