@@ -1,6 +1,7 @@
 """Runs that are kept for ever, as the journal format that was current wrote them: how they were made, and how they go on.
 
-``make.py`` writes them down as the text of an SQL script, which holds the file's layout too; ``restore`` makes a journal of it.
+``write_golden_runs.py`` writes them down as an SQL script, which holds the file's layout too; ``restored`` makes a journal
+of it.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from statewright import (
     AgentState,
     ContextConfig,
     EvaluationConfig,
-    EvaluationMode,
     LLMResponse,
     MixedModeRunner,
     SQLiteJournal,
@@ -28,6 +28,7 @@ from statewright import (
 from statewright.testing.virtual_time import VirtualClock
 from statewright_providers import ScriptedProvider
 from statewright_states.errors import JournalUnavailable
+from statewright_states.run.facts import EvaluationMode
 from statewright_states.words.ports import Batch, Journal, Lease
 
 FOLDER = Path(__file__).parent

@@ -51,9 +51,7 @@ async def pinned_to_others(path: Path, run_id: str) -> list[str]:
 
 def test_the_newest_golden_runs_are_those_that_are_written_today() -> None:
     """Also after a field with a default was added anywhere: it is not written."""
-    assert made() == NEWEST.read_text(encoding="utf-8"), (
-        "python tests/journals/write_golden_runs.py, and look at the difference"
-    )
+    assert made() == NEWEST.read_text(encoding="utf-8"), "run tests/journals/write_golden_runs.py, and look at the difference"
 
 
 def test_every_golden_run_is_listed(journal: Path) -> None:

@@ -10,7 +10,7 @@ the data names them in ``optional``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -249,7 +249,8 @@ def _many(inner: Reader) -> Reader:
     def read_many(value: Any, where: str) -> Any:
         if not isinstance(value, list):
             _refuse(where, "a list", value)
-        return tuple(inner(each, f"{where}.{at}") for at, each in enumerate(cast("Sequence[Any]", value)))
+        items = cast("list[object]", value)
+        return tuple(inner(each, f"{where}.{at}") for at, each in enumerate(items))
 
     return read_many
 

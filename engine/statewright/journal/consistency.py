@@ -109,9 +109,6 @@ class Consistency:
             yield f"it says that the run ended as {end.status}, but the run is in {state}"
         if end.stop_reason != self._reason:
             yield f"it gives the stop reason {end.stop_reason}, but the run was finished for {self._reason}"
-        table = self._tables.get(self._main)
-        if table is not None and state in table.ends and end.stop_reason not in table.ends[state].values.get("reason", ()):
-            yield f"no run ends as {state} for the reason {end.stop_reason}"
 
     @property
     def _final_state(self) -> str | None:

@@ -79,7 +79,7 @@ class Recorder:
         self._head = StoredEntry(-1, b"", NO_HASH)
         self._format = FORMAT
         self._decisions: list[tuple[int, dict[str, Any]]] = []
-        self._facts: dict[str, Any] = {}
+        self._facts: dict[str, object] = {}
         self._end: End | None = None
         self.next_decision = 1
         """The number of the next decision; it runs through the whole run."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 from statewright.core.execution import Applied, Execution
@@ -102,7 +101,7 @@ class Pump(Generic[C, P]):
         self._performer = performing(self.deliver, self._awake)
         self._inbox: deque[tuple[Delivery, int | None]] = deque()
         self._consumed: list[int] = []
-        self._outside: list[Callable[[], None]] = []
+        self._effects: list[tuple[str, Command]] = []
         """What is to be done outside once the entry is on record, in order."""
         self._seen: list[tuple[int, int, Applied]] = []
         self._wake: asyncio.Future[None] | None = None
@@ -203,15 +202,15 @@ class Pump(Generic[C, P]):
                 self.tell(defect)
             if self.execution.main.ended:
                 self._end()
-        if durable or self._outside:
+        if durable or self._effects:
             await self._write()
 
     async def _write(self) -> None:
         """Put the entry on record; then, and never before, carry out what its decisions command."""
         await self._flush()
-        outside, self._outside = self._outside, []
-        for do in outside:
-            do()
+        effects, self._effects = self._effects, []
+        for cause, command in effects:
+            self._performer.perform(cause, command)
 
     def _follow(self) -> None:
         while (following := self.execution.next_command()) is not None:
@@ -221,7 +220,7 @@ class Pump(Generic[C, P]):
             if delivery is not None:
                 self._apply(delivery)
             else:
-                self._outside.append(partial(self._performer.perform, cause, command))
+                self._effects.append((cause, command))
 
     def _apply(self, delivery: Delivery) -> None:
         seq = self._recorder.next_decision
@@ -231,8 +230,6 @@ class Pump(Generic[C, P]):
             self._seen.append((seq, self.last_at_us, applied))
         if delivery.instance not in self.execution.live:
             self._performer.ended(delivery.instance)
-            # Once more in its place: what it commanded earlier in this turn is only begun when the turn is on record.
-            self._outside.append(partial(self._performer.ended, delivery.instance))
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
             self.tell(self.execution.defect(applied.decision.why))

@@ -241,12 +241,6 @@ def test_a_key_that_is_declared_optional_may_be_passed_over_and_no_other(seq: in
     assert "its field 'mood' is not known" in found.problems[0].what
 
 
-def test_an_end_for_a_reason_that_it_cannot_have_is_found_beside_the_command_that_gave_it() -> None:
-    found = verify_forged(another_reason)
-    assert [problem.seq for problem in found.problems] == [ENTRY_OF[15]] * 2
-    assert found.problems[1].what == "no run ends as success for the reason interrupted"
-
-
 def test_a_table_that_was_pinned_before_effects_said_what_they_give_is_read_and_judges_the_rest() -> None:
     form = json.loads(RUN.canonical)
     decision = RecordedDecision(2, "run", "run", "LaneGranted", "queued", row="RUN-02", to="preparing")

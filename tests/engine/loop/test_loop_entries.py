@@ -16,7 +16,10 @@ from loop_journals import DawdlingJournal
 from loop_scenarios import RUN_ID, Outcome, asks, call, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, MemoryJournal
+from statewright.journal.entry import decode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
+from statewright_providers import ScriptedProvider
+from statewright_states.words.ports import Batch, Journal, Lease
 
 
 def entries(outcome: Outcome) -> list[list[str]]:
@@ -56,6 +59,39 @@ def test_a_streamed_run_takes_the_rows_of_an_unstreamed_one_and_a_reply_that_beg
         return [(shape["event"], shape.get("row")) for shape in run_virtual(shapes_of(outcome.journal, RUN_ID))[1:-1]]
 
     assert told(stream=True) == told(stream=False)
+
+
+class WatchingJournal(DawdlingJournal):
+    """Takes its time for each append, and notes what had been begun until then and what was on record as commanded."""
+
+    def __init__(self, inner: Journal, bench: Bench, model: ScriptedProvider) -> None:
+        super().__init__(inner, append_s=5)
+        self._bench = bench
+        self._model = model
+        self._commanded = Counter[str]()
+        self.seen: list[tuple[tuple[int, int], tuple[int, int]]] = []
+
+    async def append(self, lease: Lease, batch: Batch) -> None:
+        await super().append(lease, batch)
+        begun = sum("done" not in entry for entry in self._bench.log), len(self._model.requests)
+        self.seen.append((begun, (self._commanded["StartTool"], self._commanded["SendRequest"])))
+        for entry in batch.entries:
+            for decision in decode(entry.data)["decisions"]:
+                self._commanded.update(command["command"] for command in decision.get("commands", ()))
+
+
+def test_nothing_begins_outside_while_the_entry_that_commands_it_is_being_written() -> None:
+    bench = Bench()
+    model = ScriptedProvider([asks(call("look"), call("look", at="b", seconds=2)), asks(call("look", at="c")), says("done")])
+
+    async def scene() -> WatchingJournal:
+        journal = WatchingJournal(MemoryJournal(clock=VirtualClock()), bench, model)
+        await playing(model, bench.tools, journal=journal)
+        return journal
+
+    seen = run_virtual(scene()).seen
+    assert len(seen) == 7
+    assert [begun for begun, _ in seen] == [commanded for _, commanded in seen]
 
 
 @pytest.mark.parametrize("what", ["stop", "cancel"])
