@@ -245,7 +245,8 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 10, reviewed and approved",
     ),
     "R-APPR-8": Requirement(
-        "Where nobody can be asked and the run is told not to wait, the call is denied, and the model is told.",
+        "Where nobody can be asked, the question stays open and the run waits; where it is told not to wait, the call is denied, and "
+        "the model is told.",
         "contract 10, no way to ask a person",
     ),
     "R-APPR-9": Requirement(

@@ -30,6 +30,7 @@ from statewright_states.run.table import RUN as RUN_TABLE
 from statewright_states.tool.events import ToolResumed
 from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
 
 
@@ -63,6 +64,7 @@ class World:
         self.chance = chance
         self.max_attempts = max_attempts
         self.fallbacks = fallbacks
+        self.without_a_person = chance.choice(tuple(WithoutAPerson))
         self.run = Machine(RUN, RUN_TABLE)
         self.calls: dict[str, Machine] = {}
         self.tools: dict[str, Machine] = {}

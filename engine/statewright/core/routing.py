@@ -51,6 +51,7 @@ from statewright_states.run.events import (
 from statewright_states.run.facts import CallFault, RunFacts
 from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown, ReportSettled
 from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.messages import Message
 from statewright_states.words.vocabulary import CancelRequested, Purpose, StopRequested, ToolRequest
 
@@ -92,7 +93,8 @@ class Router:
             case CallModel():
                 return command.call, self._call_requested(command)
             case RequestTool():
-                return command.request.tool, ToolRequested(command.request, command.released, self._rule)
+                unasked = WithoutAPerson(self._inputs.config.approval.without_a_person)
+                return command.request.tool, ToolRequested(command.request, command.released, self._rule, unasked)
             case ReleaseTool():
                 return command.tool, ToolReleased()
             case AnswerRepeated():

@@ -42,7 +42,7 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
-from statewright_states.words.approval import SignOff, Standing, Statement, statement_of
+from statewright_states.words.approval import SignOff, Standing, Statement, WithoutAPerson, statement_of
 from statewright_states.words.tool_effects import ToolEffect
 
 # -- questions -------------------------------------------------------------------------------------------------------
@@ -88,6 +88,12 @@ def may_run_twice(facts: ToolFacts, event: Event) -> bool:
 def decided_before(facts: ToolFacts, event: ApprovalGiven | NobodyToAsk) -> bool:
     """Is this call decided already?"""
     return facts.approval is not Approval.OPEN
+
+
+@one_of(WithoutAPerson)
+def without_a_person(facts: ToolFacts, event: NobodyToAsk) -> WithoutAPerson:
+    """What is a call to do about which nobody can be asked?"""
+    return facts.without_a_person
 
 
 def _statement(event: ApprovalGiven) -> Statement:
@@ -156,7 +162,7 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
         case ApprovalGiven() if event.arguments == facts.arguments:
             signed = facts.sign_off.after(event.actor, _statement(event))
             facts = replace(facts, approval=_decided(facts, event), signed=signed, message=event.message)
-        case NobodyToAsk():
+        case NobodyToAsk() if facts.without_a_person is WithoutAPerson.DENY:
             facts = replace(facts, approval=Approval.REJECTED, message=event.message)
         case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
             facts = replace(facts, message=event.message)
@@ -177,7 +183,15 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
 def _requested(event: ToolRequested) -> ToolFacts:
     request = event.request
     signed = SignOff(event.rule) if event.rule else None
-    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released, signed=signed)
+    return ToolFacts(
+        tool=request.tool,
+        call_id=request.call_id,
+        name=request.name,
+        effect=request.effect,
+        released=event.released,
+        signed=signed,
+        without_a_person=event.without_a_person,
+    )
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -188,6 +202,7 @@ WAITING = (S.REQUESTED, S.AWAITING_APPROVAL)
 OPEN = (*WAITING, S.RUNNING)
 FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED, S.OUTCOME_UNKNOWN)
 PENDING, CLEAR, PERSON, FAULTY, DENIED = Assessment
+WAIT, DENY = WithoutAPerson
 APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.OPEN
 
 # fmt: off
@@ -236,10 +251,12 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-APPR-1", "R-APPR-2"), why="decided; it acts on it when its turn comes"),
         Row("TOOL-27", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(UNDECIDED)), do=(ask_person,),
             req=("R-APPR-5", "R-APPR-7"), why="a review, or one approval of several: it is counted, and the question stays open"),
-        Row("TOOL-40", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(released.no,), do=(report_decided,),
+        Row("TOOL-40", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(without_a_person.is_(DENY), released.no), do=(report_decided,),
             req=("R-APPR-8",), why="nobody can be asked, and the run is not to wait: denied; it settles when its turn comes"),
-        Row("TOOL-41", S.AWAITING_APPROVAL, NobodyToAsk, S.DENIED,      when=(released.yes,), do=(report_settled,),
+        Row("TOOL-41", S.AWAITING_APPROVAL, NobodyToAsk, S.DENIED,      when=(without_a_person.is_(DENY), released.yes), do=(report_settled,),
             req=("R-APPR-8",), why="nobody can be asked, and the run is not to wait: denied, and its turn had come"),
+        Row("TOOL-70", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(without_a_person.is_(WAIT),),
+            req=("R-APPR-8",), why="nobody can be asked here: the question stays open for somebody who decides from elsewhere"),
         # -- it ran --------------------------------------------------------------------------------------------------
         Row("TOOL-20", S.RUNNING,   ToolReturned,  S.RETURNED,          do=(report_settled,),
             req=("R-TOOL-1",), why="the full result is stored, the model is shown at most its bound"),

@@ -507,6 +507,7 @@ decided("one person cannot be two", "TOOL-46",
         rule=ANN_BOB_CARL, said=[says_so(True, "Ann"), says_so(True, "ANN"), says_so(True, "Carl")])  # fmt: skip
 decided("approved unreviewed, and by the reviewer", "TOOL-48", "TOOL-27", "TOOL-47", rule=REVIEWED_FIRST,
         said=[says_so(True, "Ann"), says_so(True, "Bob", "reviewed"), says_so(True, "Bob"), says_so(True, "Ann")])  # fmt: skip
+scenario("nobody can be asked, and the run waits", "TOOL-70", script=[PAY])
 scenario("nobody can be asked, and the run is not to wait", "TOOL-40", "TOOL-15", script=[PAY, says("done")], config=DENYING)
 
 

@@ -22,6 +22,7 @@ from statewright_states.form.row import Command, Event
 from statewright_states.frozen import dataclass
 from statewright_states.tool.commands import AskPerson, ReportOutcomeUnknown, ReportSettled, StartTool, WithdrawQuestion
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import ToolRequest
 
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
@@ -122,7 +123,7 @@ class Drain:
             self._seen(instance, watch.heard(self.tools[instance].seen, event, self.run.facts.settings.approval))
         if isinstance(event, AttemptFailed) and not event.sent:
             self.requests -= 1  # a guard kept it from the wire
-        if isinstance(event, NobodyToAsk):
+        if isinstance(event, NobodyToAsk) and self.setting.around.without_a_person is WithoutAPerson.DENY:
             self._seen(instance, self.tools[instance].seen._replace(asked=""))
         decided = self.setting.deciding.decide(placed, event)
         if isinstance(decided, str):

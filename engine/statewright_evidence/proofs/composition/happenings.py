@@ -34,6 +34,7 @@ from statewright_states.run.events import (
 from statewright_states.run.facts import CallPhase
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
 DUE, TIMER, PERSON, MAYBE = Kind
@@ -158,8 +159,9 @@ class Happenings:
             yield Happening(
                 f"{said.actor!r} says of {tool}: {said.meaning}{ending}", PERSON, tool, statement(tool, said, shown)
             )
-        if self.scope.nobody:
-            yield Happening(f"nobody can be asked about {tool}", DUE, tool, NobodyToAsk("message"))
+        if self.scope.nobody is not None:
+            kind = DUE if self.scope.nobody is WithoutAPerson.DENY else MAYBE  # one that waits may be told so again and again
+            yield Happening(f"nobody can be asked about {tool}", kind, tool, NobodyToAsk("message"))
 
     def _outcomes(self, tool: str) -> Iterator[Happening]:
         for go_on in (True, False):

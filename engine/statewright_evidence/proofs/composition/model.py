@@ -28,7 +28,8 @@ from statewright_evidence.proofs.composition.wiring import given_up
 from statewright_evidence.proofs.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
-from statewright_states.tool.events import ToolResumed
+from statewright_states.tool.events import NobodyToAsk, ToolResumed
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Resumed
 
 ASKED = (What.PERSON, What.OUTCOME)
@@ -114,13 +115,17 @@ class CompositionModel:
         for after in self._drains.after(state.core, happening):
             kind = happening.kind
             left = state.pending
-            if pending is not None and (after.counted or pending.what not in ASKED):
+            if pending is not None and (after.counted or pending.what not in ASKED) and not self._stays_open(happening):
                 left = _without(left, pending)
                 if isinstance(happening.event, ReplyBegan):
                     left = (*left, pending._replace(what=What.REPLY))
             elif pending is not None:
                 kind = Kind.MAYBE  # on record, and counted for nothing: the question stays open
             yield self._step(after, kind, State(after.core, left, state.waking, state.deaths))
+
+    def _stays_open(self, happening: Happening) -> bool:
+        """Whether it is that nobody can be asked, and the call waits for somebody elsewhere."""
+        return isinstance(happening.event, NobodyToAsk) and self.scope.nobody is WithoutAPerson.WAIT
 
     def _step(self, after: After, kind: Kind, to: State) -> Step[State]:
         if after.requests:

@@ -19,6 +19,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import RunFacts
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import ToolRequest
 
 
@@ -31,6 +32,7 @@ class Around:
         self.taken: Iterable[str] = ()
         self.max_attempts = scope.max_attempts
         self.fallbacks = scope.fallbacks
+        self.without_a_person = scope.nobody or WithoutAPerson.WAIT
         self._replies = {reply.name: reply for reply in replies_of(scope)}
 
     def sizes(self) -> tuple[int, ...]:

@@ -72,6 +72,7 @@ from statewright_states.tool.commands import (
     WithdrawQuestion,
 )
 from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import CancelRequested, Purpose, StopRequested
 
 
@@ -97,6 +98,9 @@ class Surroundings(Protocol):
 
     @property
     def fallbacks(self) -> int: ...
+
+    @property
+    def without_a_person(self) -> WithoutAPerson: ...
 
     def sizes(self) -> tuple[int, ...]:
         """What the transcript comes to, in tokens."""
@@ -158,7 +162,8 @@ def _call_reported(report: ReportCall, around: Surroundings) -> tuple[Event, ...
 
 
 def _requested(command: RequestTool, around: Surroundings) -> ToolRequested:
-    return ToolRequested(command.request, command.released, around.facts.settings.approval)
+    rule = around.facts.settings.approval
+    return ToolRequested(command.request, command.released, rule, around.without_a_person)
 
 
 def _tool(name: str, event: Event) -> Inside:
