@@ -245,8 +245,8 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 10, reviewed and approved",
     ),
     "R-APPR-8": Requirement(
-        "Where nobody can be asked, the question stays open and the run waits; where it is told not to wait, the call is denied, and "
-        "the model is told.",
+        "Where nobody can be asked, the question stays open and the run waits; where it is told not to wait, the call is "
+        "denied, and the model is told.",
         "contract 10, no way to ask a person",
     ),
     "R-APPR-9": Requirement(
@@ -295,9 +295,9 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 13, a judge that cannot be reached",
     ),
     "R-EVAL-4": Requirement(
-        "A judgement is read strictly, and whatever cannot be read counts as not passed.",
+        "A judgement is read strictly. One that cannot be read is asked for once more, within the budget and not after a stop; "
+        "then the answer stands, unverified. What cannot be read never verifies and never fails an answer.",
         "contract 13, parsing; self-evaluation: reading the verdict",
-        elsewhere="the evaluator, which hands the run completed and confidence",
     ),
     # -- hooks --------------------------------------------------------------------------------------------------------
     "R-HOOK-1": Requirement(

@@ -79,7 +79,8 @@ class Outcomes:
 
     def verdict(self, report: ReportCall) -> VerdictReached:
         """What the judge says."""
-        return VerdictReached(reached=True, completed=self._in(3), confidence=1.0, issues=(), suggestion="", **_used(report))
+        said: dict[str, Any] = {"completed": self._in(3), "confidence": 1.0, "readable": not self._in(4)}
+        return VerdictReached(reached=True, **said, issues=(), suggestion="", **_used(report))
 
     def summary(self, report: ReportCall) -> SummaryReady | SummaryFailed:
         """What came of a call for a summary."""

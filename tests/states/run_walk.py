@@ -138,6 +138,7 @@ def _verdict(chance: Random, *, reached: bool = True) -> VerdictReached:
         reached=reached,
         completed=chance.random() < 0.5,
         confidence=chance.choice((0.5, 0.8)),
+        readable=chance.random() < 0.7,
         issues=(),
         suggestion="",
         attempts=1,
@@ -204,7 +205,7 @@ def holds(path: Sequence[Witness[RunFacts]]) -> None:
 
 
 def worst_case(limits: RunSettings) -> int:
-    """The most model calls that a run may command: each step with a repetition and two summaries, a judge, a closing."""
+    """The most model calls that a run may command: each step with a repetition and two summaries, a judge twice."""
     attempts = 1 + limits.max_evaluation_retries if limits.evaluation is EvaluationMode.FULL else 1
     return attempts * (4 * limits.max_steps + 2)
 

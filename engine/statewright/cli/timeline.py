@@ -263,6 +263,8 @@ def _of_reply(reply: ReplyReceived) -> str:
 def _of_verdict(verdict: VerdictReached) -> str:
     if not verdict.reached:
         return "the judge could not be asked"
+    if not verdict.readable:
+        return "nobody can read the judge's words as a verdict"
     said = "completed" if verdict.completed else "not completed"
     return f"judged {said}, confidence {verdict.confidence:g}" + "".join(f"; {issue}" for issue in verdict.issues)
 

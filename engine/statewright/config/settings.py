@@ -212,7 +212,8 @@ class PromptConfig(_Configuration):
         "Task:\n{task}\n\nAnswer of the agent:\n{answer}\n\nTools it used:\n{actions}\n\nWas the task completed?"
     )
     no_actions: str = "none"
-    unreadable_verdict: str = "the judge's reply could not be read as a verdict"
+    unreadable_verdict: str = "Your last reply could not be read as a verdict. Reply with the JSON object and nothing else."
+    """What the judge is told when it is asked once more."""
     correction: str = (
         "{task}\n\nAn earlier attempt at this task did not pass its review.\nIssues:\n{issues}\n"
         "Suggestion: {suggestion}\nDo the whole task again, and mend these issues."

@@ -177,7 +177,7 @@ class RunExecution:
                 self.conversation.reply(message, event.calls, goes_on=taken.facts.continuing)
                 self.projection.error = None  # what went wrong before, such as a request that was too long, is mended
                 self.projection.step(before.step, message, event)
-            case VerdictReached() if event.reached:
+            case VerdictReached() if event.reached and event.readable:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
             case CallFailed() | ContextFailed() | EngineFailed() | StartDenied():
                 self.projection.error = event.error

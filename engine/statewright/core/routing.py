@@ -259,16 +259,17 @@ class Router:
     def _verdict(self, report: ReportCall) -> VerdictReached:
         if not _replied(report):
             return VerdictReached(False, False, 0.0, (), "", report.attempts, 0, 0)
+        used: dict[str, Any] = {"attempts": report.attempts, "tokens": report.tokens, "cost_microusd": report.cost_microusd}
         result = SelfEvaluator(self._inputs.config.prompts).read(self._message(report).content or "")
+        if result is None:
+            return VerdictReached(True, False, 0.0, (), "", **used, readable=False)
         return VerdictReached(
             reached=True,
             completed=result.completed,
             confidence=result.confidence,
             issues=result.issues,
             suggestion=result.suggestion,
-            attempts=report.attempts,
-            tokens=report.tokens,
-            cost_microusd=report.cost_microusd,
+            **used,
         )
 
 

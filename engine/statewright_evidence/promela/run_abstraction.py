@@ -54,6 +54,7 @@ VARIABLES = (
     Variable("continuing", "whether the rest of a text is awaited"),
     Variable("compacted", "whether this step has been compacted"),
     Variable("overflowed", "whether this step's call did not fit"),
+    Variable("unreadable", "whether the judge of this answer said what nobody can read"),
     Variable("stop", "whether a stop was asked for"),
     Variable("in_call", "whether the model is being asked"),
     Variable("tool1", "where the first call of the reply stands", last="UNKNOWN"),
@@ -128,7 +129,14 @@ HAPPENINGS = (
     Happening(CompactionPlanned, DUE, (S.COMPACTING,), when="not in_call", then=("compacted = 1",)),
     Happening(SummaryReady, DUE, (S.COMPACTING,), when="in_call", choices=(Choice("drops"),), then=(*OVER, "compacted = 1")),
     Happening(SummaryFailed, DUE, (S.COMPACTING,), when="in_call", choices=(Choice("drops"),), then=(*OVER, "compacted = 1")),
-    Happening(VerdictReached, DUE, (S.EVALUATING,), when="in_call", then=OVER),
+    Happening(
+        VerdictReached,
+        DUE,
+        (S.EVALUATING,),
+        when="in_call",
+        choices=(Choice("verdict", last="verdict_unreadable"),),
+        then=(*OVER, "unreadable = verdict == verdict_unreadable"),
+    ),
     Happening(RunDeadline, TIMER, LIVE, ends=True),
     # -- what people say ---------------------------------------------------------------------------------------------
     Happening(
@@ -167,6 +175,7 @@ QUESTIONS = {
     "in_flight": "tool1 == LAUNCHED or tool2 == LAUNCHED",
     "awaited": f"tool != 0 and {PHASE} == UNKNOWN",
     "same_again": "overflowed and not drops",
+    "unreadable_before": "unreadable",
 }
 OPEN = frozenset(
     [
@@ -182,7 +191,6 @@ OPEN = frozenset(
         "ends_run",
         "go_on",
         "may_decide",
-        "verdict",
     ]
 )
 
@@ -209,7 +217,10 @@ EFFECTS = {
     "skip_calls(run ended)": _each(UNBEGUN, "GONE"),
     "build_correction": (
         "attempt = attempt + 1",
-        *(f"{name} = 0" for name in ("attempt_steps", "continuations", "nudged", "continuing", "compacted", "repeated")),
+        *(
+            f"{name} = 0"
+            for name in ("attempt_steps", "continuations", "nudged", "continuing", "compacted", "repeated", "unreadable")
+        ),
         "tool1 = GONE",
         "tool2 = GONE",
     ),

@@ -281,7 +281,7 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
         case SummaryReady() | SummaryFailed():
             return replace(facts, compacted=True, exchanges=event.exchanges, context_tokens=event.context_tokens)
         case VerdictReached():
-            return replace(facts, verdict=_verdict(facts, event))
+            return replace(facts, verdict=_verdict(facts, event), unreadable=not event.readable)
         case StopRequested():
             return replace(facts, stop=True)
         case Resumed():
@@ -361,6 +361,7 @@ def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
         tools=(),
         repeated=0,
         last_calls="",
+        unreadable=False,
     )
 
 

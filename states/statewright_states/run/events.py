@@ -198,7 +198,10 @@ class EstimatorFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class VerdictReached(Event):
-    """The judge answered, or could not be asked (``reached`` no). Issues and suggestion feed the correction."""
+    """The judge answered, or could not be asked (``reached`` no). Issues and suggestion feed the correction.
+
+    ``readable`` tells whether its words are a verdict; completed and confidence mean nothing where they are not.
+    """
 
     reached: bool
     completed: bool
@@ -208,6 +211,7 @@ class VerdictReached(Event):
     attempts: int
     tokens: int
     cost_microusd: int
+    readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)

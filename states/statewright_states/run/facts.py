@@ -125,6 +125,9 @@ class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"
+    """The judge could not be asked."""
+    UNREADABLE = "unreadable"
+    """It answered, and not with a verdict."""
 
 
 class OnLimit(StrEnum):
@@ -232,6 +235,8 @@ class RunFacts:
     tokens: int = 0
     cost_microusd: int = 0
     verdict: Verdict | None = None
+    unreadable: bool = False
+    """Whether the judge has answered this attempt's answer with words that are no verdict."""
     stop_reason: StopReason | None = None
     budget: Budget | None = None
     """Which budget ended the run, if one did."""

@@ -285,10 +285,18 @@ def retries_left(facts: RunFacts, event: Event) -> bool:
     return facts.attempt <= facts.settings.max_evaluation_retries
 
 
+@yes_no
+def unreadable_before(facts: RunFacts, event: VerdictReached) -> bool:
+    """Has the judge of this answer been asked once more already, because nobody could read its verdict?"""
+    return facts.unreadable
+
+
 @one_of(Verdict)
 def verdict(facts: RunFacts, event: VerdictReached) -> Verdict:
     """Did the answer pass: completed, and confidence at or above the threshold?"""
     if not event.reached:
         return Verdict.UNKNOWN
+    if not event.readable:
+        return Verdict.UNREADABLE
     passed = event.completed and event.confidence >= facts.settings.confidence_threshold
     return Verdict.PASSED if passed else Verdict.FAILED

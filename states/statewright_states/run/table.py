@@ -103,6 +103,7 @@ from statewright_states.run.questions import (
     steps_left,
     stopping,
     tools_affordable,
+    unreadable_before,
     verdict,
 )
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
@@ -111,7 +112,7 @@ S = RunState
 R = StopReason
 FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER, SILENT = ReplyKind
 FRESH, AGAIN, GOES_ON = Repetition
-PASSED, FAILED, UNKNOWN = Verdict
+PASSED, FAILED, UNKNOWN, UNREADABLE = Verdict
 NOTHING, CALLS, A_PERSON = Left
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 LIVE = tuple(state for state in S if state not in FINAL)
@@ -306,6 +307,14 @@ RUN: Table[RunFacts] = Table(
             req=("R-EVAL-2",), why="the last attempt was judged too, and failed"),
         Row("RUN-52", S.EVALUATING, VerdictReached, S.PARTIAL,          when=(verdict.is_(FAILED), full_evaluation.no), do=(finish(R.EVALUATION_FAILED),),
             req=("R-EVAL-1",), why="one judgement, and it failed; the answer is kept"),
+        Row("RUN-160", S.EVALUATING, VerdictReached, SAME,              when=(verdict.is_(UNREADABLE), unreadable_before.no, stopping.no, budget_left.yes), do=(judge,),
+            req=("R-EVAL-4",), why="words that are no verdict: the judge is told so, and asked once more"),
+        Row("RUN-161", S.EVALUATING, VerdictReached, S.SUCCESS,         when=(verdict.is_(UNREADABLE), unreadable_before.yes), do=(finish(R.COMPLETED),),
+            req=("R-EVAL-4", "R-EVAL-3"), why="asked twice, and nobody can read the verdict: the answer stands, unverified"),
+        Row("RUN-162", S.EVALUATING, VerdictReached, S.SUCCESS,         when=(verdict.is_(UNREADABLE), unreadable_before.no, stopping.yes), do=(finish(R.COMPLETED),),
+            req=("R-STOP-1", "R-EVAL-4"), why="a stop allows no further model call: the answer stands, unverified"),
+        Row("RUN-163", S.EVALUATING, VerdictReached, S.SUCCESS,         when=(verdict.is_(UNREADABLE), unreadable_before.no, stopping.no, budget_left.no), do=(finish(R.COMPLETED),),
+            req=("R-BUDG-1", "R-EVAL-4"), why="no budget to ask the judge once more: the answer stands, unverified"),
         # -- closing -------------------------------------------------------------------------------------------------
         Row("RUN-53", S.CLOSING,    ReplyReceived, S.PARTIAL,           do=(OUT_OF_REACH, finish(R.MAX_STEPS)),
             req=("R-STEP-2",), why="the closing words are the output; the limit stays the reason"),

@@ -140,6 +140,10 @@ scenario(
     "a judge is not paid for", "RUN-61",
     script=[says("a")], config=AgentConfig(evaluation=BASIC, budget=BudgetConfig(max_model_calls=1)),
 )  # fmt: skip
+scenario("a judge whom nobody understands", "RUN-160", "RUN-161",
+         script=[says("a"), says("hm"), says("hm")], config=AgentConfig(evaluation=BASIC))  # fmt: skip
+scenario("a judge whom nobody understands is not paid for again", "RUN-163", script=[says("a"), says("hm")],
+         config=AgentConfig(evaluation=BASIC, budget=TWO_CALLS.budget))  # fmt: skip
 scenario("nothing to say", "RUN-110", script=[says("NO_REPLY")], config=AgentConfig(evaluation=BASIC))
 scenario("the same calls again and again", "RUN-111", "RUN-13", "TOOL-60", script=[LOOK] * 5)
 scenario("too many calls for the budget", "RUN-63", script=[LOOK], config=AgentConfig(budget=BudgetConfig(max_tool_calls=0)))
@@ -267,6 +271,8 @@ scenario("a stop while no summary is made", "RUN-47",
          script=[LOOK, LOOK, Delay(9), says("")], config=AgentConfig(context=SUMMING), at=[(5, stop)])  # fmt: skip
 scenario("a stop while the judge thinks", "RUN-50",
          script=[says("a"), Delay(9), judges(False)], config=AgentConfig(evaluation=FULL), at=[(5, stop)])  # fmt: skip
+scenario("a stop while a judge speaks whom nobody understands", "RUN-162",
+         script=[says("a"), Delay(9), says("hm")], config=AgentConfig(evaluation=FULL), at=[(5, stop)])  # fmt: skip
 scenario("cancelled while the model is asked", "RUN-59", "CALL-15", script=[Delay(9), says("a")], at=[(5, cancel)])
 scenario("cancelled while tools run in order", "TOOL-24", "TOOL-25",
          script=[asks(call("peer", seconds=9), call("peer"))], at=[(5, cancel)])  # fmt: skip

@@ -90,8 +90,9 @@ def _due(state: StrEnum, facts: RunFacts) -> Iterator[Event]:
                 yield happened.SummaryReady("summary", 1, size, 1, tokens, 0, dropped)
                 yield happened.SummaryFailed("error", 1, size, 1, tokens, 0, dropped)
         case S.EVALUATING:
-            for reached, good, tokens in product((True, False), (True, False), (0, SPENT)):
-                yield happened.VerdictReached(reached, good, 1.0, (), "", 1, tokens, 0)
+            said = ((True, True, True), (True, False, True), (True, False, False), (False, False, True))
+            for (reached, good, readable), tokens in product(said, (0, SPENT)):
+                yield happened.VerdictReached(reached, good, 1.0, (), "", 1, tokens, 0, readable)
         case _:
             yield from _about_tools(facts)
 
@@ -157,7 +158,8 @@ def abstracted(state: StrEnum, facts: RunFacts) -> Vector:
     phases = [PHASES.index("GONE" if call.phase is CallPhase.SETTLED else call.phase.name) for call in facts.tools]
     limit = 0 if state is S.ACCEPTED else facts.settings.max_steps
     limits = (facts.attempt, limit, facts.attempt_steps, facts.continuations, facts.repeated)
-    marks = (facts.nudged, facts.continuing, facts.compacted, facts.overflowed, facts.stop, facts.in_call)
+    asked = (facts.nudged, facts.continuing, facts.compacted, facts.overflowed, facts.unreadable)
+    marks = (*asked, facts.stop, facts.in_call)
     return (number, *limits, *map(int, marks), *[*phases, 0, 0][:2])
 
 

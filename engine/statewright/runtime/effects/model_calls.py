@@ -115,7 +115,8 @@ class ModelCalls:
                 messages = self._context.summary_request(execution.conversation)
             case Purpose.EVALUATION:
                 actions = execution.projection.actions
-                messages = SelfEvaluator(config.prompts).request(execution.inputs.task, execution.conversation.output, actions)
+                judge, again = SelfEvaluator(config.prompts), execution.run.facts.unreadable
+                messages = judge.request(execution.inputs.task, execution.conversation.output, actions, again=again)
             case _:
                 messages = tuple(execution.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)

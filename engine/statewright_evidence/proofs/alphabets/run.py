@@ -45,6 +45,11 @@ FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 Offered = Sequence[tuple[Event, Kind]]
 FITS, TOO_LONG = 1, 2
 """Tokens of a transcript, where the window holds one."""
+VERDICTS = (
+    *((True, completed, confidence, True) for completed, confidence in ((True, 1.0), (True, 0.5), (False, 1.0))),
+    *((reached, False, 0.0, not reached) for reached in (True, False)),
+)
+"""Reached, completed, confidence, readable: passed, too unsure, failed, not to be read, out of reach."""
 
 
 # -- everything that may come, but for what depends on the calls of a reply ------------------------------------------------
@@ -128,9 +133,10 @@ def _unanswered(requests: Iterable[int]) -> Iterator[Event]:
 
 
 def _verdicts(used: Sequence[Spent]) -> Iterator[Event]:
-    for reached, completed, confidence in ((True, True, 1.0), (True, True, 0.5), (True, False, 1.0), (False, False, 0.0)):
+    for reached, completed, confidence, readable in VERDICTS:
         for spent in used:
-            yield VerdictReached(reached, completed, confidence, (), "", spent.attempts, spent.tokens, spent.cost_microusd)
+            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
+            yield VerdictReached(reached, completed, confidence, (), "", *costs, readable)
 
 
 def _left(settings: RunSettings, sizes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -238,6 +244,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
         continuing=facts.continuing,
         compacted=facts.compacted,
         overflowed=facts.overflowed,
+        unreadable=facts.unreadable,
         stop=facts.stop,
         exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
         tools=() if settled else facts.tools,

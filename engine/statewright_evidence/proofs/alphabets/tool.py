@@ -31,10 +31,10 @@ from statewright_states.words.vocabulary import ToolRequest
 
 S = ToolState
 BOUNDS = (
-    "each declared effect of a tool; waiting or denied where nobody can be asked; released at once or later; no rule, two approvals of anybody, two approvals of four named "
-    "persons other than the requester after a review; approvals by ann (the requester), ANN (the same person), bob, carl, dora "
-    "and eve (an outsider), rejections and reviews by three of them, about these arguments and about others; a stop, the end "
-    "of the run, a deadline, a resumption and late results at any time"
+    "each declared effect of a tool; waiting or denied where nobody can be asked; released at once or later; no rule, two "
+    "approvals of anybody, two approvals of four named persons other than the requester after a review; approvals by ann (the "
+    "requester), ANN (the same person), bob, carl, dora and eve (an outsider), rejections and reviews by three of them, about "
+    "these arguments and about others; a stop, the end of the run, a deadline, a resumption and late results at any time"
 )
 THESE, OTHERS = "arguments", "other arguments"
 RULES = (

@@ -38,7 +38,7 @@ from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
 DUE, TIMER, PERSON, MAYBE = Kind
-SUMMARY, NO_SUMMARY, PASSED, FAILED = "a summary", "no summary", "passed", "failed"
+SUMMARY, NO_SUMMARY = "a summary", "no summary"
 
 
 class Happenings:
@@ -139,7 +139,7 @@ class Happenings:
             case Purpose.SUMMARY:
                 return tuple(SUMMARY if good else NO_SUMMARY for good in self.scope.summaries)
             case Purpose.EVALUATION:
-                return tuple(PASSED if content else FAILED for content in self.scope.verdicts)
+                return tuple(verdict.value for verdict in self.scope.verdicts)
 
     def _assessments(self, tool: str, kind: ToolKind) -> Iterator[Happening]:
         for found in kind.assessed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statewright_states.errors import Fault
 from statewright_states.frozen import dataclass
-from statewright_states.run.facts import CutOff, Finish, RunSettings
+from statewright_states.run.facts import CutOff, Finish, RunSettings, Verdict
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.tool_effects import ToolEffect
@@ -79,8 +79,8 @@ class Scope:
     """What a call for generation may come back with."""
     closing: tuple[Reply, ...] = (FINAL,)
     """What a closing call may come back with."""
-    verdicts: tuple[bool, ...] = (True, False)
-    """Whether the judge is content."""
+    verdicts: tuple[Verdict, ...] = (Verdict.PASSED, Verdict.FAILED, Verdict.UNREADABLE)
+    """What the judge may say."""
     summaries: tuple[bool, ...] = (True, False)
     """Whether a reply to a request for a summary is one."""
     max_attempts: int = 1

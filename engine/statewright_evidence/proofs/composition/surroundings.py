@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from statewright_evidence.proofs.composition.happenings import PASSED, SUMMARY, replies_of
+from statewright_evidence.proofs.composition.happenings import SUMMARY, replies_of
 from statewright_evidence.proofs.composition.scope import Reply, Scope, ToolKind
 from statewright_states.call.commands import ReportCall
 from statewright_states.form.row import Event
@@ -18,7 +18,7 @@ from statewright_states.run.events import (
     ToolSettled,
     VerdictReached,
 )
-from statewright_states.run.facts import RunFacts
+from statewright_states.run.facts import RunFacts, Verdict
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import ToolRequest
 
@@ -45,8 +45,9 @@ class Around:
         return (_received(reply, calls, report),)
 
     def verdicts(self, report: ReportCall) -> tuple[Event, ...]:
-        content = report.message == PASSED
-        return (VerdictReached(True, content, 1.0, (), "", **_used(report)),)
+        said = Verdict(report.message or "")
+        readable = said is not Verdict.UNREADABLE
+        return (VerdictReached(True, said is Verdict.PASSED, 1.0, (), "", **_used(report), readable=readable),)
 
     def summaries(self, report: ReportCall) -> tuple[SummaryReady | SummaryFailed, ...]:
         used, sizes = _used(report), [(size, dropped) for size in self.scope.sizes for dropped in self.scope.dropped]
