@@ -65,8 +65,8 @@ PHASE = "(tool1 if tool == 1 else tool2)"
 OTHER = "(tool2 if tool == 1 else tool1)"
 WHICH = Choice("tool", first=1, last="2")
 """Which of the two the event is about; 0 is any other."""
-WIDE = Choice("wide", first=1, last="2")
-"""How many calls of a reply may run at the same time."""
+TOGETHER = Choice("together")
+"""Whether the calls of the reply may run beside each other."""
 OF_TOOLS = "kind == kind_tools"
 
 
@@ -82,10 +82,9 @@ def _each(phases: tuple[str, ...], to: str) -> tuple[str, ...]:
     )
 
 
-def _launched(tool: str, other: str) -> str:
-    """A call whose turn has not come is launched, if another one may run beside those that are."""
-    ready = f"({tool} == WAITING or {tool} == DECIDED)"
-    return f"{tool} = LAUNCHED if {ready} and ({other} != LAUNCHED or wide == 2) else {tool}"
+def _launched(tool: str, beside: str) -> str:
+    """A call whose turn has not come is launched, where another one may be ``beside`` it."""
+    return f"{tool} = LAUNCHED if ({tool} == WAITING or {tool} == DECIDED) and ({beside}) else {tool}"
 
 
 OVER = ("in_call = 0",)
@@ -105,7 +104,7 @@ HAPPENINGS = (
             Choice("kind", last="kind_silent"),
             Choice("calls", first=1, last="2", matters="kind == kind_tools or kind == kind_tools_cut"),
             Choice("same", matters=OF_TOOLS),
-            Choice("wide", first=1, last="2", matters=OF_TOOLS),
+            Choice("together", matters=OF_TOOLS),
         ),
         then=(
             *OVER,
@@ -125,7 +124,9 @@ HAPPENINGS = (
         then=(*OVER, "overflowed = call_fault == call_fault_overflow"),
     ),
     Happening(CallTimedOut, TIMER, (S.GENERATING, S.CLOSING), when="in_call", then=OVER),
-    Happening(ToolSettled, DUE, (S.ACTING,), when=f"{PHASE} == LAUNCHED", about=(WHICH,), choices=(WIDE,), then=_put("GONE")),
+    Happening(
+        ToolSettled, DUE, (S.ACTING,), when=f"{PHASE} == LAUNCHED", about=(WHICH,), choices=(TOGETHER,), then=_put("GONE")
+    ),
     Happening(CompactionPlanned, DUE, (S.COMPACTING,), when="not in_call", then=("compacted = 1",)),
     Happening(SummaryReady, DUE, (S.COMPACTING,), when="in_call", choices=(Choice("drops"),), then=(*OVER, "compacted = 1")),
     Happening(SummaryFailed, DUE, (S.COMPACTING,), when="in_call", choices=(Choice("drops"),), then=(*OVER, "compacted = 1")),
@@ -145,12 +146,11 @@ HAPPENINGS = (
         (S.AWAITING_APPROVAL,),
         when=f"{PHASE} == ASKED",
         about=(WHICH,),
-        choices=(WIDE,),
         then=_put("DECIDED"),
     ),
     Happening(OutcomeStated, PERSON, (S.ACTING,), when=f"{PHASE} == UNKNOWN", about=(WHICH,)),
     Happening(  # a person let the run go on after a lost outcome, and the call is settled
-        ToolSettled, PERSON, (S.ACTING,), when=f"{PHASE} == UNKNOWN", about=(WHICH,), choices=(WIDE,), then=_put("GONE")
+        ToolSettled, PERSON, (S.ACTING,), when=f"{PHASE} == UNKNOWN", about=(WHICH,), choices=(TOGETHER,), then=_put("GONE")
     ),
     # -- what comes or does not --------------------------------------------------------------------------------------
     Happening(StopRequested, MAYBE, LIVE, then=("stop = 1",)),
@@ -210,7 +210,8 @@ EFFECTS = {
     "nudge": ("nudged = 1",),
     "nudge_to_continue": ("nudged = 1",),
     "ask_about_tools": _each(("WAITING",), "ASKED"),
-    "launch_tools": (_launched("tool1", "tool2"), _launched("tool2", "tool1")),
+    "launch_together": (_launched("tool1", "1"), _launched("tool2", "1")),
+    "launch_next": (_launched("tool1", "tool2 != LAUNCHED"), _launched("tool2", "tool1 != LAUNCHED")),
     "answer_repeated": _each(("WAITING",), "LAUNCHED"),
     "skip_calls(stopped)": _each(UNBEGUN, "GONE"),
     "skip_calls(cut off)": _each(UNBEGUN, "GONE"),

@@ -49,7 +49,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
 from statewright_states.run.questions import reply_kind, spent_budget, verdict
-from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested
 
 WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 
@@ -139,22 +139,23 @@ def ask_about_tools(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...
     return tuple(RequestTool(call, released=False) for call in event.calls)
 
 
-def launch_tools(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[Command, ...]:
-    """Release as many of the next calls, in order, as may run now."""
-    calls = _calls_after(facts, event)
+def launch_together(facts: RunFacts, event: ReplyReceived | ToolSettled) -> tuple[Command, ...]:
+    """Release the next calls, in order, up to the limit of those that may run at the same time."""
+    return _launch(_calls_after(facts, event), facts.settings.max_parallel_tools)
+
+
+def launch_next(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[Command, ...]:
+    """Release the next call, unless another one is under way."""
+    return _launch(_calls_after(facts, event), 1)
+
+
+def _launch(calls: Sequence[OpenCall], most: int) -> tuple[Command, ...]:
+    """Release calls whose turn has not come until ``most`` are under way; 0 is no limit."""
     under_way = sum(call.phase is LAUNCHED for call in calls)
-    free = _width(facts, [call.request for call in calls]) - under_way
-    turn = [call for call in calls if call.phase in (WAITING, DECIDED)][: max(free, 0)]
+    turn = [call for call in calls if call.phase in (WAITING, DECIDED)][: max((most or len(calls)) - under_way, 0)]
     return tuple(
         RequestTool(call.request, released=True) if call.phase is WAITING else ReleaseTool(call.request.tool) for call in turn
     )
-
-
-def _width(facts: RunFacts, requests: Sequence[ToolRequest]) -> int:
-    """How many of these calls may run at the same time."""
-    settings = facts.settings
-    together = settings.parallel_tools and all(request.parallel and not request.person for request in requests)
-    return (settings.max_parallel_tools or len(requests)) if together else 1
 
 
 def _calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:

@@ -218,6 +218,14 @@ def call_fault(facts: RunFacts, event: CallFailed) -> CallFault:
 
 
 @yes_no
+def together(facts: RunFacts, event: ReplyReceived | ToolSettled) -> bool:
+    """May the calls of this reply run beside each other: do the settings allow several, needs none a person, is each safe?"""
+    asked = event.calls if isinstance(event, ReplyReceived) else [call.request for call in facts.tools]
+    allowed = facts.settings.parallel_tools and facts.settings.max_parallel_tools != 1
+    return allowed and all(request.parallel and not request.person for request in asked)
+
+
+@yes_no
 def all_decided(facts: RunFacts, event: CallDecided) -> bool:
     """Is this the last call that waited for a decision?"""
     return not any(call.phase is CallPhase.ASKED and call.request.tool != event.tool for call in facts.tools)

@@ -118,6 +118,7 @@ scenario(
     *("TOOL-01", "TOOL-02", "TOOL-20"),
     script=[asks(call("look"), call("look")), says("done")],
 )
+scenario("calls go one after another", "RUN-164", "RUN-165", script=[asks(call("peer"), call("peer")), says("done")])
 scenario("no step is allowed", "RUN-04", script=[], config=AgentConfig(max_steps=0))
 scenario("no call is paid for", "RUN-05", script=[], config=AgentConfig(budget=BudgetConfig(max_model_calls=0)))
 scenario("the task is too long", "RUN-120", "RUN-124", script=[], config=SMALL, prompt="word " * 1000)

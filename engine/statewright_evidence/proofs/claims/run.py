@@ -46,7 +46,8 @@ def worst_case(limits: RunSettings) -> int:
     Each attempt at the task has at most ``max_steps`` steps, each with its call, its call once more after an overflow, and a
     summary before either; then a judge, who may be asked once more, or closing words.
     """
-    return attempts(limits) * (4 * limits.max_steps + 2)
+    last_words = 1 if limits.evaluation is EvaluationMode.OFF else 2
+    return attempts(limits) * (4 * limits.max_steps + last_words)
 
 
 def attempts(limits: RunSettings) -> int:
@@ -176,7 +177,7 @@ CLAIMS: tuple[Property[Before], ...] = (
     each_row("limits-kept", "steps, continuations, attempts and identical calls never pass their limits", _passes_a_limit),
     each_row(
         "model-calls-bounded",
-        "a run commands at most attempts times (4 max_steps + 2) model calls, of any purpose",
+        "a run commands at most attempts times (4 max_steps + 1, or 2 where answers are judged) model calls, of any purpose",
         _calls_too_often,
     ),
     each_row("budget-first", "the model is never asked when a budget is used up", _asks_without_budget),
