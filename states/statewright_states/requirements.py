@@ -158,6 +158,11 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 6, idle stream",
         elsewhere="providers; the failed attempt is retried by the call table like any other",
     ),
+    "R-TIME-5": Requirement(
+        "The timer over the run stands still while nothing but persons is waited for, also while no process is there; then it "
+        "goes on with what is left. How much of it was used is on record, from recorded times.",
+        "contract 6, the run deadline stands still while a person is asked",
+    ),
     "R-LATE-1": Requirement(
         "A result that comes late or belongs to an earlier attempt is ignored by declaration: on record, without effect.",
         "section on the pump: stale results; section on declared machines: total",

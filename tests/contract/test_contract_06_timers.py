@@ -38,7 +38,6 @@ def minute(**settings: Any) -> AgentConfig:
         ([streamed("a", 50, "b", then="hang")], minute(), []),
         ([failure(503)], minute(retry=PATIENT), []),
         ([asks(call("save", seconds=999), call("peer"))], minute(), ["cancelled", "cancelled"]),
-        ([asks(call("pay"), call("look"))], minute(), ["cancelled", "cancelled"]),
         ([asks(call("look")), "hang"], minute(max_steps=1, on_limit=OnLimit.CLOSE), ["returned"]),
         ([says("done"), "hang"], minute(evaluation=BASIC), []),
         (
@@ -47,7 +46,7 @@ def minute(**settings: Any) -> AgentConfig:
             ["returned", "returned"],
         ),
     ],
-    ids=["asking", "streaming", "backing off", "acting", "awaiting approval", "closing", "evaluating", "compacting"],
+    ids=["asking", "streaming", "backing off", "acting", "closing", "evaluating", "compacting"],
 )
 def test_the_run_deadline_ends_a_run_wherever_it_stands(
     script: Sequence[Reply], config: AgentConfig, outcomes: list[str]

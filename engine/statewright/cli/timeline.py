@@ -27,6 +27,7 @@ from statewright_states.run.events import (
     OutcomeStated,
     ReplyReceived,
     RunDeadline,
+    RunDeadlinePaused,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -235,6 +236,8 @@ def _of_run(event: RunEvent) -> str:
             return "cancelled"
         case RunDeadline():
             return "the time for the run is up"
+        case RunDeadlinePaused() as paused:
+            return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:g} s of it were used"
         case Resumed():
             return "taken up again"
         case _:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from math import ceil
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, field_validator, model_validator
@@ -311,6 +312,7 @@ class AgentConfig(_Configuration):
             max_tool_calls=self.budget.max_tool_calls,
             max_total_tokens=self.budget.max_total_tokens,
             max_cost_microusd=None if cost is None else int(Decimal(cost) * 1_000_000),
+            run_timeout_us=ceil(self.run_timeout_s * 1_000_000),
         )
 
 

@@ -88,6 +88,7 @@ LINKS: tuple[Link, ...] = (
     Link(P.RUN, run.SkipTool, P.TOOL, (of_tool.ToolSkipped,)),
     Link(P.RUN, run.StopTool, P.TOOL, (of_tool.ToolStopped,)),
     Link(P.RUN, run.CancelTool, P.TOOL, (of_tool.ToolCancelled,)),
+    Link(P.TOOL, tool.ReportAsked, P.RUN, (of_run.PersonAsked,)),
     Link(P.TOOL, tool.ReportDecided, P.RUN, (of_run.CallDecided,)),
     Link(P.TOOL, tool.ReportSettled, P.RUN, (of_run.ToolSettled,)),
     Link(P.TOOL, tool.ReportOutcomeUnknown, P.RUN, (of_run.ToolOutcomeUnknown,)),
@@ -95,6 +96,7 @@ LINKS: tuple[Link, ...] = (
     # -- a run and what is outside -----------------------------------------------------------------------------------
     Link(P.RUN, run.JoinLane, P.LANE, answers=(of_run.LaneGranted,)),
     Link(P.RUN, run.WatchRunDeadline, P.TIMERS, answers=(of_run.RunDeadline,)),
+    Link(P.RUN, run.PauseRunDeadline, P.TIMERS, answers=(of_run.RunDeadlinePaused,)),
     Link(P.RUN, run.PlanCompaction, P.CONVERSATION, answers=(of_run.CompactionPlanned,)),
     Link(P.RUN, run.ReplaceOldExchanges, P.CONVERSATION),
     Link(P.RUN, run.DropOldExchanges, P.CONVERSATION),

@@ -30,6 +30,7 @@ from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, 
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.run.commands import WatchRunDeadline
 from statewright_states.run.table import RUN
 from statewright_states.words.ports import Journal, StoredEntry
 
@@ -65,6 +66,8 @@ class Reproduced(Generic[C]):
     started_at_us: int
     last_at_us: int
     ended: bool
+    watched_at_us: int | None
+    """When the timer over the run was last started; None where it never was."""
 
     @property
     def times_us(self) -> tuple[int, int]:
@@ -173,7 +176,15 @@ def _reproduced(kind: type[R], execution: Execution, entries: Sequence[StoredEnt
             walk.end(entry, shape)
             ended = True
     last_at_us = int(shapes[-1]["at_us"])
-    return kind(run_id, execution, entries[-1], header["task"], len(entries), int(header["at_us"]), last_at_us, ended)
+    times = (int(header["at_us"]), last_at_us, ended, _watched_at_us(shapes))
+    return kind(run_id, execution, entries[-1], header["task"], len(entries), *times)
+
+
+def _watched_at_us(shapes: Shapes) -> int | None:
+    for shape in reversed(shapes):
+        if any(command["command"] == WatchRunDeadline.__name__ for command in shape.get("commands", ())):
+            return int(shape["at_us"])
+    return None
 
 
 class _Walk:

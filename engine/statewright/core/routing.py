@@ -41,6 +41,7 @@ from statewright_states.run.events import (
     CallFailed,
     CallTimedOut,
     CompactionPlanned,
+    PersonAsked,
     ReplyReceived,
     SummaryFailed,
     SummaryReady,
@@ -49,7 +50,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, RunFacts
-from statewright_states.tool.commands import ReportDecided, ReportOutcomeUnknown, ReportSettled
+from statewright_states.tool.commands import ReportAsked, ReportDecided, ReportOutcomeUnknown, ReportSettled
 from statewright_states.tool.events import ToolCancelled, ToolReleased, ToolRepeated, ToolRequested, ToolSkipped, ToolStopped
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.messages import Message
@@ -116,6 +117,8 @@ class Router:
                 return RUN, self._call_reported(command, recorded)
             case PlanCompaction():
                 return RUN, self._compaction_planned(recorded)
+            case ReportAsked():
+                return RUN, PersonAsked(command.tool)
             case ReportDecided():
                 return RUN, CallDecided(command.tool, command.ends_run)
             case ReportSettled() | SettleUnknown():

@@ -23,11 +23,17 @@ def resumption_events(recorded: Replayed, epoch: int) -> Iterator[tuple[str, str
         return
     lost = execution.inputs.config.prompts.outcome_unknown
     for instance, subject in list(execution.live.items()):
-        event: Event = Resumed(epoch)
+        event: Event = Resumed(epoch, _worked_us(recorded) if subject.table is TABLES["run"] else 0)
         if subject.table is TABLES["tool"]:
             message = prompts.tool_message(subject.facts.call_id, lost)
             event = ToolResumed(epoch, execution.payloads.put_message(message))
         yield subject.table.name, instance, event
+
+
+def _worked_us(recorded: Replayed) -> int:
+    """For how long the run's time had been running, by its entries. What came after the last of them nobody knows."""
+    since_us = recorded.watched_at_us
+    return 0 if recorded.execution.run.facts.paused or since_us is None else recorded.last_at_us - since_us
 
 
 def require_guards(recorded: Replayed, hooks: Hooks) -> None:

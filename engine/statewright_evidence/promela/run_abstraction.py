@@ -23,9 +23,11 @@ from statewright_states.run.events import (
     LaneGranted,
     MessageUnreadable,
     OutcomeStated,
+    PersonAsked,
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
+    RunDeadlinePaused,
     StartDenied,
     SummaryFailed,
     SummaryReady,
@@ -39,7 +41,7 @@ from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRe
 
 S = RunState
 DUE, TIMER, PERSON, MAYBE = Kind
-PHASES = ("GONE", "WAITING", "ASKED", "DECIDED", "LAUNCHED", "UNKNOWN")
+PHASES = ("GONE", "WAITING", "ASSESSING", "ASKED", "DECIDED", "LAUNCHED", "UNKNOWN")
 """Where a tool call stands; the numbers of these names are their places here."""
 
 BOUNDS = {"MAX_STEPS": 4, "MAX_CONTINUATIONS": 2, "MAX_RETRIES": 2, "MAX_SAME": 2}
@@ -56,6 +58,7 @@ VARIABLES = (
     Variable("overflowed", "whether this step's call did not fit"),
     Variable("unreadable", "whether the judge of this answer said what nobody can read"),
     Variable("stop", "whether a stop was asked for"),
+    Variable("paused", "whether the timer over the run is put aside"),
     Variable("in_call", "whether the model is being asked"),
     Variable("tool1", "where the first call of the reply stands", last="UNKNOWN"),
     Variable("tool2", "where the second one stands", last="UNKNOWN"),
@@ -67,6 +70,8 @@ WHICH = Choice("tool", first=1, last="2")
 """Which of the two the event is about; 0 is any other."""
 TOGETHER = Choice("together")
 """Whether the calls of the reply may run beside each other."""
+DECIDED, PERSONS, AT_WORK = (Choice("then", first=number, last=str(number)) for number in range(3))
+"""What the call waits for after the event that is about it: its turn, a person, or nothing."""
 OF_TOOLS = "kind == kind_tools"
 
 
@@ -139,18 +144,30 @@ HAPPENINGS = (
         then=(*OVER, "unreadable = verdict == verdict_unreadable"),
     ),
     Happening(RunDeadline, TIMER, LIVE, ends=True),
+    Happening(
+        CallDecided, DUE, (S.AWAITING_APPROVAL,), when=f"{PHASE} == ASSESSING", about=(WHICH, DECIDED), then=_put("DECIDED")
+    ),
+    Happening(
+        PersonAsked, DUE, (S.AWAITING_APPROVAL,), when=f"{PHASE} == ASSESSING", about=(WHICH, PERSONS), then=_put("ASKED")
+    ),
     # -- what people say ---------------------------------------------------------------------------------------------
     Happening(
         CallDecided,
         PERSON,
         (S.AWAITING_APPROVAL,),
         when=f"{PHASE} == ASKED",
-        about=(WHICH,),
+        about=(WHICH, DECIDED),
         then=_put("DECIDED"),
     ),
     Happening(OutcomeStated, PERSON, (S.ACTING,), when=f"{PHASE} == UNKNOWN", about=(WHICH,)),
     Happening(  # a person let the run go on after a lost outcome, and the call is settled
-        ToolSettled, PERSON, (S.ACTING,), when=f"{PHASE} == UNKNOWN", about=(WHICH,), choices=(TOGETHER,), then=_put("GONE")
+        ToolSettled,
+        PERSON,
+        (S.ACTING,),
+        when=f"{PHASE} == UNKNOWN and not paused",
+        about=(WHICH,),
+        choices=(TOGETHER,),
+        then=_put("GONE"),
     ),
     # -- what comes or does not --------------------------------------------------------------------------------------
     Happening(StopRequested, MAYBE, LIVE, then=("stop = 1",)),
@@ -160,7 +177,11 @@ HAPPENINGS = (
     Happening(MessageUnreadable, MAYBE, LIVE),
     Happening(OutcomeStated, MAYBE, LIVE, when=f"tool == 0 or {PHASE} != UNKNOWN", about=(Choice("tool", last="2"),)),
     Happening(Resumed, MAYBE, tuple(state for state in LIVE if state is not S.ACCEPTED), then=("stop = 0",)),
-    Happening(ToolOutcomeUnknown, MAYBE, (S.ACTING,), when=f"{PHASE} == LAUNCHED", about=(WHICH,), then=_put("UNKNOWN")),
+    Happening(
+        ToolOutcomeUnknown, MAYBE, (S.ACTING,), when=f"{PHASE} == LAUNCHED", about=(WHICH, PERSONS), then=_put("UNKNOWN")
+    ),
+    Happening(PersonAsked, MAYBE, (S.ACTING,), when=f"{PHASE} == LAUNCHED", about=(WHICH, AT_WORK)),
+    Happening(RunDeadlinePaused, MAYBE, (S.AWAITING_APPROVAL, S.ACTING), when="paused"),
 )
 
 QUESTIONS = {
@@ -171,7 +192,9 @@ QUESTIONS = {
     "repeating": "repeating_fresh if not same or repeated < MAX_SAME else "
     "(repeating_again if repeated == MAX_SAME else repeating_goes_on)",
     "left": f"left_nothing if {OTHER} == GONE else (left_person if {OTHER} == UNKNOWN else left_calls)",
-    "all_decided": f"{OTHER} != ASKED",
+    "all_decided": f"{OTHER} != ASKED and {OTHER} != ASSESSING",
+    "only_persons": f"not paused and {OTHER} != ASSESSING and {OTHER} != LAUNCHED and "
+    f"(then == 1 or (then == 0 and ({OTHER} == ASKED or {OTHER} == UNKNOWN)))",
     "in_flight": "tool1 == LAUNCHED or tool2 == LAUNCHED",
     "awaited": f"tool != 0 and {PHASE} == UNKNOWN",
     "same_again": "overflowed and not drops",
@@ -194,7 +217,7 @@ OPEN = frozenset(
     ]
 )
 
-UNBEGUN = ("WAITING", "ASKED", "DECIDED")
+UNBEGUN = ("WAITING", "ASSESSING", "ASKED", "DECIDED")
 EFFECTS = {
     "call_model": (
         "attempt_steps = attempt_steps if overflowed else attempt_steps + 1",
@@ -202,6 +225,8 @@ EFFECTS = {
         "overflowed = 0",
         "in_call = 1",
     ),
+    "watch_deadline": ("paused = 0",),
+    "pause_deadline": ("paused = 1",),
     "judge": ("in_call = 1",),
     "summarise": ("in_call = 1",),
     "close": ("continuing = 0", "in_call = 1"),
@@ -209,7 +234,7 @@ EFFECTS = {
     "ask_again": ("continuations = continuations + 1",),
     "nudge": ("nudged = 1",),
     "nudge_to_continue": ("nudged = 1",),
-    "ask_about_tools": _each(("WAITING",), "ASKED"),
+    "ask_about_tools": _each(("WAITING",), "ASSESSING"),
     "launch_together": (_launched("tool1", "1"), _launched("tool2", "1")),
     "launch_next": (_launched("tool1", "tool2 != LAUNCHED"), _launched("tool2", "tool1 != LAUNCHED")),
     "answer_repeated": _each(("WAITING",), "LAUNCHED"),
@@ -229,7 +254,6 @@ EFFECTS = {
 WITHOUT_EFFECT = frozenset(
     [
         "join_lane",
-        "watch_deadline",
         "build_context",
         "plan_compaction",
         "replace_old_exchanges",

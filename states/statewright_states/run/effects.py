@@ -21,6 +21,7 @@ from statewright_states.run.commands import (
     JoinLane,
     Nudge,
     NudgeToContinue,
+    PauseRunDeadline,
     PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
@@ -39,8 +40,10 @@ from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
+    PersonAsked,
     ReplyReceived,
     RunAdmitted,
+    RunDeadlinePaused,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -48,10 +51,10 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
-from statewright_states.run.questions import reply_kind, spent_budget, verdict
+from statewright_states.run.questions import calls_after, in_phase, reply_kind, spent_budget, verdict
 from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested
 
-WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
+WAITING, ASSESSING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 
 # -- effects: models -------------------------------------------------------------------------------------------------
 
@@ -61,7 +64,14 @@ def join_lane(facts: RunFacts, event: Event) -> Command:
 
 
 def watch_deadline(facts: RunFacts, event: Event) -> Command:
-    return WatchRunDeadline()
+    """Start the timer with what is left of the run's time."""
+    limit_us = facts.settings.run_timeout_us
+    worked_us = facts.worked_us + (event.worked_us if isinstance(event, Resumed) else 0)
+    return WatchRunDeadline(max(limit_us - worked_us, 0) if limit_us else None)
+
+
+def pause_deadline(facts: RunFacts, event: Event) -> Command:
+    return PauseRunDeadline()
 
 
 def build_context(facts: RunFacts, event: Event) -> Command:
@@ -141,12 +151,12 @@ def ask_about_tools(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...
 
 def launch_together(facts: RunFacts, event: ReplyReceived | ToolSettled) -> tuple[Command, ...]:
     """Release the next calls, in order, up to the limit of those that may run at the same time."""
-    return _launch(_calls_after(facts, event), facts.settings.max_parallel_tools)
+    return _launch(calls_after(facts, event), facts.settings.max_parallel_tools)
 
 
 def launch_next(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[Command, ...]:
     """Release the next call, unless another one is under way."""
-    return _launch(_calls_after(facts, event), 1)
+    return _launch(calls_after(facts, event), 1)
 
 
 def _launch(calls: Sequence[OpenCall], most: int) -> tuple[Command, ...]:
@@ -158,25 +168,6 @@ def _launch(calls: Sequence[OpenCall], most: int) -> tuple[Command, ...]:
     )
 
 
-def _calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
-    """The calls of the current reply with what this event says of one of them."""
-    match event:
-        case ReplyReceived():
-            return tuple(OpenCall(call, WAITING) for call in event.calls)
-        case CallDecided():
-            return _in_phase(facts.tools, event.tool, DECIDED)
-        case ToolSettled():
-            return _in_phase(facts.tools, event.tool, SETTLED)
-        case ToolOutcomeUnknown():
-            return _in_phase(facts.tools, event.tool, UNKNOWN)
-        case _:
-            return facts.tools
-
-
-def _in_phase(calls: Sequence[OpenCall], tool: str, phase: CallPhase) -> tuple[OpenCall, ...]:
-    return tuple(OpenCall(call.request, phase) if call.request.tool == tool else call for call in calls)
-
-
 def answer_repeated(facts: RunFacts, event: ReplyReceived) -> tuple[Command, ...]:
     """Answer each call with the result of the same call before it."""
     return tuple(AnswerRepeated(call) for call in event.calls)
@@ -186,7 +177,7 @@ def skip_all(reason: str) -> Effect:
     """Skip every call that has not been released."""
 
     def skip(facts: RunFacts, event: Event) -> tuple[Command, ...]:
-        open_calls = [call for call in _calls_after(facts, event) if call.phase in (WAITING, ASKED, DECIDED)]
+        open_calls = [call for call in calls_after(facts, event) if call.phase in (WAITING, ASSESSING, ASKED, DECIDED)]
         return tuple(SkipTool(call.request, reason) for call in open_calls)
 
     skip.__name__ = f"skip_calls({reason})"
@@ -195,7 +186,7 @@ def skip_all(reason: str) -> Effect:
 
 def cancel_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
     """Give up every call that has no result yet, this event counted."""
-    return tuple(CancelTool(call.request) for call in _calls_after(facts, event) if call.phase not in (SETTLED, UNKNOWN))
+    return tuple(CancelTool(call.request) for call in calls_after(facts, event) if call.phase not in (SETTLED, UNKNOWN))
 
 
 def stop_tools(facts: RunFacts, event: Event) -> tuple[Command, ...]:
@@ -273,10 +264,10 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
             return _after_reply(facts, event)
         case CallFailed():
             return replace(facts, overflowed=event.fault is CallFault.OVERFLOW)
-        case CallDecided():
-            return replace(facts, tools=_calls_after(facts, event))
+        case CallDecided() | PersonAsked():
+            return replace(facts, tools=calls_after(facts, event))
         case ToolSettled() | ToolOutcomeUnknown():
-            return replace(facts, tools=_calls_after(facts, event), context_tokens=event.context_tokens)
+            return replace(facts, tools=calls_after(facts, event), context_tokens=event.context_tokens)
         case CompactionPlanned():
             return replace(facts, compacted=True)
         case SummaryReady() | SummaryFailed():
@@ -285,8 +276,10 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
             return replace(facts, verdict=_verdict(facts, event), unreadable=not event.readable)
         case StopRequested():
             return replace(facts, stop=True)
+        case RunDeadlinePaused():
+            return replace(facts, worked_us=facts.worked_us + event.worked_us)
         case Resumed():
-            return replace(facts, stop=False)
+            return replace(facts, stop=False, worked_us=facts.worked_us + event.worked_us)
         case _:
             return facts
 
@@ -313,6 +306,8 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
     match command:
         case CallModel():
             return _after_call(facts, command)
+        case WatchRunDeadline() | PauseRunDeadline():
+            return replace(facts, paused=isinstance(command, PauseRunDeadline))
         case ContinueText() | AskAgain():
             return replace(facts, continuations=facts.continuations + 1)
         case Nudge() | NudgeToContinue():
@@ -326,12 +321,12 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
         case RequestTool():
             return _handed_over(facts, command)
         case ReleaseTool():
-            released = _in_phase(facts.tools, command.tool, LAUNCHED)
+            released = in_phase(facts.tools, command.tool, LAUNCHED)
             return replace(facts, tools=released, tool_calls=facts.tool_calls + 1)
         case AnswerRepeated():
-            return replace(facts, tools=_in_phase(facts.tools, command.request.tool, LAUNCHED))
+            return replace(facts, tools=in_phase(facts.tools, command.request.tool, LAUNCHED))
         case SkipTool() | CancelTool():
-            return replace(facts, tools=_in_phase(facts.tools, command.request.tool, SETTLED))
+            return replace(facts, tools=in_phase(facts.tools, command.request.tool, SETTLED))
         case FinishRun():
             return replace(facts, stop_reason=command.reason, budget=command.budget)
         case _:
@@ -367,7 +362,7 @@ def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
 
 
 def _handed_over(facts: RunFacts, command: RequestTool) -> RunFacts:
-    phase = LAUNCHED if command.released else ASKED
+    phase = LAUNCHED if command.released else ASSESSING
     launched = 1 if command.released else 0
-    tools = _in_phase(facts.tools, command.request.tool, phase)
+    tools = in_phase(facts.tools, command.request.tool, phase)
     return replace(facts, tools=tools, tool_calls=facts.tool_calls + launched)

@@ -101,6 +101,13 @@ class CallDecided(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PersonAsked(Event):
+    """A person is being asked about a tool call."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSettled(Event):
     """A tool call has its one result. ``context_tokens`` estimates the transcript with all results so far."""
 
@@ -217,6 +224,13 @@ class VerdictReached(Event):
 @dataclass(frozen=True, slots=True)
 class RunDeadline(Event):
     """The time for the whole run is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDeadlinePaused(Event):
+    """The timer over the run is put aside. ``worked_us``: how long it had run since its start, in microseconds."""
+
+    worked_us: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from statewright_states.tool.commands import (
     AbandonTool,
     AskPerson,
     AssessTool,
+    ReportAsked,
     ReportDecided,
     ReportOutcomeUnknown,
     ReportSettled,
@@ -117,6 +118,10 @@ def assess(facts: ToolFacts, event: ToolRequested | ToolResumed) -> Command:
 
 def ask_person(facts: ToolFacts, event: Event) -> Command:
     return AskPerson(facts.tool, event.arguments if isinstance(event, ToolAssessed) else facts.arguments)
+
+
+def report_asked(facts: ToolFacts, event: Event) -> Command:
+    return ReportAsked(facts.tool)
 
 
 def withdraw_question(facts: ToolFacts, event: Event) -> Command:
@@ -217,7 +222,7 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-TOOL-1",), why="in order, and its turn has come"),
         Row("TOOL-03", S.REQUESTED, ToolAssessed,  SAME,                when=(assessment.is_(CLEAR), released.no), do=(report_decided,),
             req=("R-TOOL-2",), why="in order, but others of this reply still wait for a person"),
-        Row("TOOL-04", S.REQUESTED, ToolAssessed,  S.AWAITING_APPROVAL, when=(assessment.is_(PERSON),), do=(ask_person,),
+        Row("TOOL-04", S.REQUESTED, ToolAssessed,  S.AWAITING_APPROVAL, when=(assessment.is_(PERSON),), do=(ask_person, report_asked),
             req=("R-APPR-1",), why="policy wants a person to allow exactly this call"),
         Row("TOOL-05", S.REQUESTED, ToolAssessed,  S.FAILED,            when=(assessment.is_(FAULTY), released.yes), do=(report_settled,),
             req=("R-TOOL-3",), why="the model is told what is wrong with the call; nothing runs"),

@@ -191,9 +191,12 @@ scenario("a model with a key is not paid for", "RUN-140", "CALL-42", script=[NO_
 scenario("there is no key", "CALL-08", script=[NO_KEY])
 scenario(
     "some calls need a person",
-    *("RUN-11", "RUN-31", "RUN-32", "TOOL-03", "TOOL-04", "TOOL-07", "TOOL-10", "TOOL-11", "TOOL-14", "TOOL-19"),
+    *("RUN-11", "RUN-31", "RUN-32", "RUN-172", "RUN-167"),
+    *("TOOL-03", "TOOL-04", "TOOL-07", "TOOL-10", "TOOL-11", "TOOL-14", "TOOL-19"),
     script=[asks(call("look"), call("pay"), call("nobody")), says("done")], approver=Person(),
 )  # fmt: skip
+scenario("two calls wait for a person", "RUN-170", "RUN-171", script=[asks(call("pay"), call("pay")), says("done")],
+         approver=Person())  # fmt: skip
 scenario("a person says no", "TOOL-15", script=[PAY, says("done")], approver=Person(False))
 scenario("a person ends the run", "RUN-69", "TOOL-23", script=[PAY], approver=Person(False, ends_run=True))
 scenario(
@@ -425,6 +428,38 @@ async def decided_about_another_call() -> Rows:
 
 
 TWO = asks(call("look", seconds=10), call("touch", seconds=10))
+
+
+async def _slow_for_look(name: str, *_: object) -> object:
+    await asyncio.sleep(10 if name == "look" else 0)
+    return ALLOWED
+
+
+scenario("a person is asked while another call is assessed", "RUN-172",
+         script=[asks(call("look"), call("pay")), says("a")], approver=Person(after_s=20), on_tool_check=_slow_for_look)  # fmt: skip
+scenario("a person has decided while another call is assessed", "RUN-173",
+         script=[asks(call("look"), call("pay")), says("done")], approver=Person(), on_tool_check=_slow_for_look)  # fmt: skip
+
+
+@told("RUN-174")
+async def lost_while_only_a_person_is_waited_for() -> Rows:
+    place = Office([PAY])
+    await place.lost(5)
+    return await place.resume()
+
+
+@told("RUN-168")
+async def lost_while_nothing_but_a_tool_runs_that_may_not_run_twice() -> Rows:
+    place = Office([asks(call("post", seconds=10))])
+    await place.lost(5)
+    return await place.resume()
+
+
+@told("RUN-169")
+async def stated_while_another_tool_runs() -> Rows:
+    place = Office([TWO, says("done")])
+    await place.lost(5)
+    return await place.resume(approver=Person())
 
 
 @told("RUN-83", "RUN-41", "RUN-70", "TOOL-34", "TOOL-35", "RUN-72")

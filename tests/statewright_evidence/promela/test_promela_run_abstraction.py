@@ -98,11 +98,17 @@ def _due(state: StrEnum, facts: RunFacts) -> Iterator[Event]:
 
 
 def _about_tools(facts: RunFacts) -> Iterator[Event]:
+    if facts.paused:
+        yield happened.RunDeadlinePaused(0)
     for call in facts.tools:
         tool = call.request.tool
+        if call.phase is CallPhase.ASSESSING:
+            yield from (happened.CallDecided(tool, ends_run) for ends_run in (False, True))
+        if call.phase in (CallPhase.ASSESSING, CallPhase.LAUNCHED):
+            yield happened.PersonAsked(tool)
         if call.phase is CallPhase.ASKED:
             yield from (happened.CallDecided(tool, ends_run) for ends_run in (False, True))
-        if call.phase in (CallPhase.LAUNCHED, CallPhase.UNKNOWN):
+        if call.phase is CallPhase.LAUNCHED or (call.phase is CallPhase.UNKNOWN and not facts.paused):
             yield from (happened.ToolSettled(tool, size) for size in (1, 9))
         if call.phase is CallPhase.LAUNCHED:
             yield happened.ToolOutcomeUnknown(tool, 1)
@@ -159,7 +165,7 @@ def abstracted(state: StrEnum, facts: RunFacts) -> Vector:
     limit = 0 if state is S.ACCEPTED else facts.settings.max_steps
     limits = (facts.attempt, limit, facts.attempt_steps, facts.continuations, facts.repeated)
     asked = (facts.nudged, facts.continuing, facts.compacted, facts.overflowed, facts.unreadable)
-    marks = (*asked, facts.stop, facts.in_call)
+    marks = (*asked, facts.stop, facts.paused, facts.in_call)
     return (number, *limits, *map(int, marks), *[*phases, 0, 0][:2])
 
 

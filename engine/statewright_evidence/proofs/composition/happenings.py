@@ -55,6 +55,8 @@ class Happenings:
     def pending(self, core: Core, pending: Pending) -> tuple[Happening, ...]:
         """Each way in which this may end."""
         subject = ""
+        if pending.what is What.RUN_TIMER and core.run.facts.paused:
+            return ()
         if pending.what in (What.REQUEST, What.REPLY):
             subject = core.placed(pending.machine).facts.purpose
         elif pending.what is What.ASSESSMENT:
