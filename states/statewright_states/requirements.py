@@ -189,6 +189,12 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 7, waits",
         elsewhere="whoever carries out the wait that the call table commands",
     ),
+    "R-RETRY-6": Requirement(
+        "A request whose kept connection was closed before anything of a reply came is sent once more, within its attempt: the "
+        "service never saw it, so that it is no further attempt and counts against no budget. The attempt's record says so.",
+        "contract 7, one place for retries; providers: a connection closed although keep-alive was promised",
+        elsewhere="the provider's transport, which tells the observer of the attempt",
+    ),
     "R-STREAM-1": Requirement(
         "Streaming only observes: pieces are shown as they come, and the path is that of an unstreamed reply.",
         "section on the pump: streaming; core loop: streaming",

@@ -141,9 +141,11 @@ class Timeline:
             case CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
             case AttemptReplied() as replied:
-                return f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
+                told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
+                return told + _resent(replied.resent)
             case AttemptFailed() as failed:
-                return first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + self._next_attempt(event, failed)
+                told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + _resent(failed.resent)
+                return told + self._next_attempt(event, failed)
             case BackoffElapsed():
                 return "sending again"
             case StepDeadline():
@@ -201,6 +203,10 @@ class Line:
         )
         line.rstrip()
         return line
+
+
+def _resent(count: int) -> str:
+    return f", sent {counted(count, 'time')} more: its kept connection was closed" if count else ""
 
 
 def _of_run(event: RunEvent) -> str:

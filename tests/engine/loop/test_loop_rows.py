@@ -435,8 +435,8 @@ async def _slow_for_look(name: str, *_: object) -> object:
     return ALLOWED
 
 
-scenario("a person is asked while another call is assessed", "RUN-172",
-         script=[asks(call("look"), call("pay")), says("a")], approver=Person(after_s=20), on_tool_check=_slow_for_look)  # fmt: skip
+scenario("a person is asked while another call is assessed", "RUN-172", script=[asks(call("look"), call("pay")), says("a")],
+         approver=Person(after_s=20), on_tool_check=_slow_for_look)  # fmt: skip
 scenario("a person has decided while another call is assessed", "RUN-173",
          script=[asks(call("look"), call("pay")), says("done")], approver=Person(), on_tool_check=_slow_for_look)  # fmt: skip
 
