@@ -351,6 +351,11 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 14, read-only tools, no streaming; core loop: no streaming in the plan phase",
         elsewhere="MixedModeRunner, which refuses a planner that may do more",
     ),
+    "R-PLAN-7": Requirement(
+        "A task whose run waits for a person waits with it, and one whose run cannot be recorded stops with that error. Both "
+        "are on record with the run's name, neither ends the task, and a resumption goes on with that run.",
+        "contract 14 with the section on the pump: it never goes on unrecorded",
+    ),
     # -- taken up again -----------------------------------------------------------------------------------------------
     "R-REC-1": Requirement(
         "A run whose process died is taken up from its journal, at the same counts, and goes on where it was.",

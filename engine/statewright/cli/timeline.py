@@ -13,7 +13,7 @@ from statewright.config.settings import RetryConfig
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
 from statewright_states.plan_build import events as plan_build
-from statewright_states.plan_build.events import BuildEnded, PlanEnded
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run.events import (
     CallFailed,
@@ -236,6 +236,10 @@ def _of_run(event: RunEvent) -> str:
             return f"{unknown.tool} began, and nobody knows how it ended"
         case PlanEnded() | BuildEnded() as ended:
             return _of_child(ended.end)
+        case ChildWaits() as child:
+            return f"{child.run} waits for a person"
+        case ChildUnrecorded() as child:
+            return f"{child.run} cannot be recorded: {first_line(child.error, MAX_ERROR_CHARS)}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():

@@ -68,11 +68,13 @@ _REPORTED = (
     of_run.SummaryReady, of_run.SummaryFailed, of_run.VerdictReached,
 )  # fmt: skip
 
+_STANDS = (of_plan_build.ChildWaits, of_plan_build.ChildUnrecorded)
+
 # fmt: off
 LINKS: tuple[Link, ...] = (
     # -- a planned task and its two runs, each with a record of its own ----------------------------------------------
-    Link(P.PLAN_BUILD, plan_build.StartPlan, P.RUN, (of_run.RunAdmitted,), (of_plan_build.PlanEnded,), "the run that plans"),
-    Link(P.PLAN_BUILD, plan_build.StartBuild, P.RUN, (of_run.RunAdmitted,), (of_plan_build.BuildEnded,), "the run that builds"),
+    Link(P.PLAN_BUILD, plan_build.StartPlan, P.RUN, (of_run.RunAdmitted,), (of_plan_build.PlanEnded, *_STANDS), "it plans"),
+    Link(P.PLAN_BUILD, plan_build.StartBuild, P.RUN, (of_run.RunAdmitted,), (of_plan_build.BuildEnded, *_STANDS), "it builds"),
     Link(P.PLAN_BUILD, plan_build.StopChild, P.RUN, (StopRequested,), note="the run that is going on"),
     Link(P.PLAN_BUILD, plan_build.CancelChild, P.RUN, (CancelRequested,), note="the run that is going on"),
     Link(P.PLAN_BUILD, plan_build.FinishRun, P.JOURNAL, note="the last entry"),

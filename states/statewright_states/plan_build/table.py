@@ -18,7 +18,7 @@ from statewright_states.form.row import SAME, Command, Effect, Event, Ignore, Ro
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
 
@@ -124,7 +124,9 @@ def fold(facts: PlanBuildFacts, event: Event, commands: tuple[Command, ...]) -> 
         case CancelRequested():
             facts = replace(facts, halt=StopReason.CANCELLED)
         case Resumed():
-            facts = replace(facts, halt=None)
+            facts = replace(facts, halt=None, waits_for=None)
+        case ChildWaits() | ChildUnrecorded():
+            facts = replace(facts, waits_for=event.run)
         case _:
             pass
     for command in commands:
@@ -201,6 +203,11 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-STOP-2",), why="the build's run ends at once, and what it used is counted"),
         Row("PLAN-26", LIVE,       EngineFailed,    S.FAILED,   do=(finish(R.INTERNAL_ERROR),),
             req=("R-FAULT-1",), why="a defect of the engine ends the task visibly; it never hangs"),
+        # -- the run that is going on stands still ----------------------------------------------------------------------
+        Row("PLAN-50", LIVE,       ChildWaits,      SAME,
+            req=("R-PLAN-7",), why="only a person can carry its run on: the task waits with it, and is taken up when that has been decided"),
+        Row("PLAN-51", LIVE,       ChildUnrecorded, SAME,
+            req=("R-PLAN-7",), why="its run cannot be recorded: the task does not end, it stops with that error and can be taken up again"),
         # -- taken up again from the journal -------------------------------------------------------------------------
         Row("PLAN-30", S.PLANNING, Resumed,         SAME,       when=(begun.yes,), do=(start_plan,),
             req=("R-REC-1", "R-PLAN-5"), why="the plan was commanded: it goes on where its own record ends"),
@@ -213,6 +220,8 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
         Ignore("PLAN-92", FINAL,      PlanEnded,       req=("R-LATE-1",), why="the task has ended without it"),
         Ignore("PLAN-93", FINAL,      BuildEnded,      req=("R-LATE-1",), why="the task has ended without it"),
         Ignore("PLAN-94", FINAL,      EngineFailed,    req=("R-LATE-1",), why="the task has ended"),
+        Ignore("PLAN-52", FINAL,      ChildWaits,      req=("R-LATE-1",), why="the task has ended without it"),
+        Ignore("PLAN-53", FINAL,      ChildUnrecorded, req=("R-LATE-1",), why="the task has ended without it"),
         Ignore("PLAN-95", S.PLANNING, Resumed,         when=(begun.no,), req=("R-REC-1",), why="nothing was commanded: the admission comes first"),
     ),
 )
