@@ -9,6 +9,12 @@ as its plan did when there is no build.
 A stop and a cancellation are passed on to the run that is going on, and are noted: that run ends in its own way, its end
 is counted, and no further one is begun. A resumption begins or takes up the run that was commanded, whichever its record
 calls for, so that none is begun twice; a stop that had not been carried out by then is taken back.
+
+**What is not in this table**: everything within the two runs (``statewright_states.run.table``); what the planner may do, that a
+run of the child's name is a part of this task, and that a fault of the journal is raised to the caller once it is recorded
+(``statewright.agent.plan_build``; where the task's own record is at fault too, that is raised and nothing is recorded); what the
+builder is told of the plan (``statewright.core.plan_build_inputs``); what a run's end says of it, its output and its counts
+(``statewright.core.execution``); who may write the record (``statewright.journal.stores``).
 """
 
 from __future__ import annotations

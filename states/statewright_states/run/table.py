@@ -7,11 +7,14 @@ that means. For every (state, event) the answers to the questions asked decide w
 import unless exactly one does for every combination. What is not declared here is refused, and the refusal is recorded.
 Nothing outside this file changes a run's status.
 
-Messages that are too many or too long are compacted: it is planned what can be done, then summarised where something can be,
-and as a last resort the oldest exchanges are dropped; what fits into no window then ends the run. Each is a row.
+A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the run deadline end at
+once. ``SAME`` keeps the state. An answer that no row of a cell asks about does not matter there.
 
-Reading aid. A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the
-run deadline end at once. ``SAME`` keeps the state. An answer that no row of a cell asks about does not matter there.
+**What is not in this table**: what a reply is (``statewright.core.replies``) and a verdict says (``statewright.context.judge``);
+which calls need a person (``statewright.core.inputs``); how messages are mended (``statewright.context.repair``), measured
+(``statewright.context.estimates``), summarised (``statewright.context.builder``) and dropped (``statewright.context.transcript``);
+prices (``statewright.config.prices``); guards (``statewright.hooks.asking``); whose turn it is (``statewright.runtime.lanes``); who
+may write (``statewright.journal.stores``); what a run taken up is told (``statewright.runtime.resumption``).
 """
 
 from __future__ import annotations

@@ -8,6 +8,13 @@ refused, so that messages and results keep the order in which the model asked.
 
 A call that was running when the process died is run again only if its tool is declared ``read`` or ``idempotent``. Any
 other becomes ``outcome_unknown``: never silently twice, never silently lost.
+
+**What is not in this table**: which tool a name means, whether policy allows the call, how long it may take and whether it is
+a dry run (``statewright.runtime.effects.tool_calls``); whether its arguments parse (``statewright.tools.arguments``); which calls
+need a person (``statewright_states.words.tool_effects``) and what a statement counts for (``statewright_states.words.approval``);
+what a message from another process means (``statewright.runtime.decisions``); guards (``statewright.hooks.asking``); how the tool
+is run (``statewright.tools.execution``); what the model sees of a result (``statewright.tools.truncation``); the words it is told
+(``statewright.config.prompts``); order, parallelism and repeated calls (``statewright_states.run.table``).
 """
 
 from __future__ import annotations
