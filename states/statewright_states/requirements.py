@@ -159,8 +159,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         elsewhere="providers; the failed attempt is retried by the call table like any other",
     ),
     "R-TIME-5": Requirement(
-        "The timer over the run stands still while nothing but persons is waited for, also while no process is there; then it "
-        "goes on with what is left. How much of it was used is on record, from recorded times.",
+        "That timer stands still while only persons are waited for, in whichever process, and goes on with what is left.",
         "contract 6, the run deadline stands still while a person is asked",
     ),
     "R-LATE-1": Requirement(
@@ -190,8 +189,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         elsewhere="whoever carries out the wait that the call table commands",
     ),
     "R-RETRY-6": Requirement(
-        "A request whose kept connection was closed before anything of a reply came is sent once more, within its attempt: the "
-        "service never saw it, so that it is no further attempt and counts against no budget. The attempt's record says so.",
+        "A request that met a closed connection is sent once more, within its attempt: on record, and counted by no budget.",
         "contract 7, one place for retries; providers: a connection closed although keep-alive was promised",
         elsewhere="the provider's transport, which tells the observer of the attempt",
     ),
@@ -256,8 +254,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 10, reviewed and approved",
     ),
     "R-APPR-8": Requirement(
-        "Where nobody can be asked, the question stays open and the run waits; where it is told not to wait, the call is "
-        "denied, and the model is told.",
+        "Where nobody can be asked, the run waits; where it is told not to, the call is denied, and the model is told.",
         "contract 10, no way to ask a person",
     ),
     "R-APPR-9": Requirement(
@@ -306,8 +303,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 13, a judge that cannot be reached",
     ),
     "R-EVAL-4": Requirement(
-        "A judgement is read strictly. One that cannot be read is asked for once more, within the budget and not after a stop; "
-        "then the answer stands, unverified. What cannot be read never verifies and never fails an answer.",
+        "A judgement is read strictly. One that cannot be read is asked for once more; then the answer stands, unverified.",
         "contract 13, parsing; self-evaluation: reading the verdict",
     ),
     # -- hooks --------------------------------------------------------------------------------------------------------
@@ -343,18 +339,13 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 14, one status, sums",
     ),
     "R-PLAN-5": Requirement(
-        "A task that is taken up again goes on with the run that was commanded: where that has a record, from its end.",
+        "A task whose run waits or cannot be recorded does not end: taken up, it goes on with that run, from its record's end.",
         "contract 14 with the section on the journal: recovery",
     ),
     "R-PLAN-6": Requirement(
         "The run that plans has read-only tools and is never streamed.",
         "contract 14, read-only tools, no streaming; core loop: no streaming in the plan phase",
         elsewhere="MixedModeRunner, which refuses a planner that may do more",
-    ),
-    "R-PLAN-7": Requirement(
-        "A task whose run waits for a person waits with it, and one whose run cannot be recorded stops with that error. Both "
-        "are on record with the run's name, neither ends the task, and a resumption goes on with that run.",
-        "contract 14 with the section on the pump: it never goes on unrecorded",
     ),
     # -- taken up again -----------------------------------------------------------------------------------------------
     "R-REC-1": Requirement(
@@ -378,11 +369,9 @@ def requirements_markdown(tables: Sequence[Table[Any]] = TABLES) -> str:
     """The document: each requirement with its text, its source, and the rows that serve it."""
     served = rows_by_requirement(tables)
     lines = [
-        "# Requirements",
-        "",
+        "# Requirements\n",
         "What the loop promises, and the rows that keep each promise. Generated from `requirements.py` and the tables:",
-        "`python -m statewright_states.requirements > docs/requirements.md`.",
-        "",
+        "`python -m statewright_states.requirements > docs/requirements.md`.\n",
         "| id | requirement | source | served by |",
         "|---|---|---|---|",
     ]

@@ -114,6 +114,7 @@ FAULTS: Mapping[tuple[str, str], Fault] = {
     ("run", "cancel-ends"): Fault({"RUN-59": NEXT}),
     ("run", "deadline-ends"): Fault({"RUN-60": NEXT}),
     ("run", "defect-ends"): Fault({"RUN-75": NEXT}),
+    ("run", "time-stands-for-persons"): Fault({"RUN-171": {"do": ()}}),
     ("run", "one-reason"): Fault({"RUN-25": {"do": (OUT_OF_REACH,)}}),
     ("run", "calls-closed"): Fault({"RUN-25": {"do": (E.finish(R.INCOMPLETE),)}}),
     ("run", "calls-go-forward"): Fault({"RUN-41": {"do": (hand_over_again,)}}),

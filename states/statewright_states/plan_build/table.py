@@ -211,9 +211,9 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-FAULT-1",), why="a defect of the engine ends the task visibly; it never hangs"),
         # -- the run that is going on stands still ----------------------------------------------------------------------
         Row("PLAN-50", LIVE,       ChildWaits,      SAME,
-            req=("R-PLAN-7",), why="only a person can carry its run on: the task waits with it, and is taken up when that has been decided"),
+            req=("R-PLAN-5",), why="only a person can carry its run on: the task waits with it, and is taken up when that has been decided"),
         Row("PLAN-51", LIVE,       ChildUnrecorded, SAME,
-            req=("R-PLAN-7",), why="its run cannot be recorded: the task does not end, it stops with that error and can be taken up again"),
+            req=("R-PLAN-5",), why="its run cannot be recorded: the task does not end, it stops with that error and can be taken up again"),
         # -- taken up again from the journal -------------------------------------------------------------------------
         Row("PLAN-30", S.PLANNING, Resumed,         SAME,       when=(begun.yes,), do=(start_plan,),
             req=("R-REC-1", "R-PLAN-5"), why="the plan was commanded: it goes on where its own record ends"),

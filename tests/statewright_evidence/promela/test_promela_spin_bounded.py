@@ -27,7 +27,7 @@ def test_spin_and_the_explorer_come_to_the_same_states_of_the_run_with_its_data(
     opinion = bounded_opinion(declaration_of(RUN), data, claims=())
     assert all(one.report.holds for one in opinion.checked)
     assert opinion.agree
-    assert (len(opinion.theirs), len(opinion.ours)) == (620, 620)
+    assert (len(opinion.theirs), len(opinion.ours)) == (848, 848)
     assert opinion.silent == ("RUN-13", "RUN-141"), "two rows need a third step"
     assert opinion.objections == ()
 
@@ -68,7 +68,7 @@ def test_a_stop_of_the_run_that_waits_for_a_person_is_found_with_the_rows_on_the
     rows = tuple(replace(row, to=SAME, do=()) if row.id == "RUN-71" else row for row in RUN.rows)
     found = first_error(replace(declaration_of(RUN), rows=rows), RUN_ABSTRACTION)
     assert found.report.what == "assertion violated no_person"
-    assert found.trail[-2:] == ("ACTING + ToolOutcomeUnknown: tool=2", "[RUN-71] ACTING")
+    assert found.trail[-2:] == ("ACTING + ToolOutcomeUnknown: tool=2 then=1", "[RUN-71] ACTING")
 
 
 def test_a_stop_that_leads_nowhere_is_found() -> None:
