@@ -5,15 +5,16 @@
 * Redirects are not followed and no cookies are kept: a key goes to the address it was given for, and nowhere else.
 * A client that is handed in is used as it is and stays its owner's to close.
 * Servers close connections that they promised to keep (llama.cpp does after each streamed reply). When a *reused*
-  connection breaks before the head of a reply came, the request is sent once more: it met a closed door and the service
-  never saw it. That is transport; a retry after a failure is the business of the ``call`` table.
+  connection breaks before the head of a reply came, the request is sent once more, and once only: it met a closed
+  door and the service never saw it. That is transport, and told to the observer of the attempt; a retry after a failure is
+  the business of the ``call`` table.
 """
 
 from __future__ import annotations
 
 import asyncio
 import ssl
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import field
 
@@ -33,8 +34,6 @@ from statewright_states.frozen import dataclass
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
 POOL_TIMEOUT_S = 10.0
-MAX_RESENDS = 3
-"""A broken connection leaves the pool, so resending soon meets a fresh one; the bound is for pools full of closed doors."""
 MAX_ERROR_BODY_BYTES = 65536
 MAX_QUOTE_CHARS = 500
 MIN_KEY_CHARS = 8
@@ -151,13 +150,16 @@ class Endpoint:
         self.peer = Peer(model, str(self._url.copy_with(query=None)), api_key)
 
     @asynccontextmanager
-    async def post(self, body: bytes, *, idle_timeout_s: float) -> AsyncGenerator[httpx.Response]:
+    async def post(
+        self, body: bytes, *, idle_timeout_s: float, on_resend: Callable[[], None] = lambda: None
+    ) -> AsyncGenerator[httpx.Response]:
         """Post ``body``; gives the response, its body still to be read, and closes it at the end.
 
+        ``on_resend`` is told when it is sent once more, because a kept connection turned out to be closed.
         Exceptions of the transport, also those met while the body is read inside the context, become ours.
         """
         try:
-            response = await self._send(body, idle_timeout_s)
+            response = await self._send(body, idle_timeout_s, on_resend)
             try:
                 yield response
             finally:
@@ -171,18 +173,17 @@ class Endpoint:
         if route is not None:
             await route.aclose()
 
-    async def _send(self, body: bytes, idle_timeout_s: float) -> httpx.Response:
+    async def _send(self, body: bytes, idle_timeout_s: float, on_resend: Callable[[], None]) -> httpx.Response:
         route = self._route()
         timeout = {"connect": CONNECT_TIMEOUT_S, "write": WRITE_TIMEOUT_S, "pool": POOL_TIMEOUT_S, "read": idle_timeout_s}
-        resends = 0
-        while True:
-            request = route.request(self._url, self._headers, body, timeout)
-            try:
-                return await route.send(request)
-            except BROKEN_CONNECTION:
-                if resends == MAX_RESENDS or not route.reused_connection(request):
-                    raise
-                resends += 1
+        request = route.request(self._url, self._headers, body, timeout)
+        try:
+            return await route.send(request)
+        except BROKEN_CONNECTION:
+            if not route.reused_connection(request):
+                raise
+        on_resend()
+        return await route.send(route.request(self._url, self._headers, body, timeout))
 
     def _route(self) -> Route:
         if self._given is not None:

@@ -86,7 +86,8 @@ class OpenAIChatProvider:
         if request.tools != self._tools:
             self._tools, self._encoded_tools = request.tools, encode_tools(request.tools)
         body = encode(request, model=self._name, tools=self._encoded_tools, limit_field=self._limit_field)
-        async with self._endpoint.post(body, idle_timeout_s=request.idle_timeout_s) as response:
+        sending = self._endpoint.post(body, idle_timeout_s=request.idle_timeout_s, on_resend=observer.resent)
+        async with sending as response:
             if not response.is_success:
                 raise map_errors(self._endpoint.peer, response.status_code, response.headers, await read_capped(response))
             observer.began()

@@ -158,6 +158,10 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 6, idle stream",
         elsewhere="providers; the failed attempt is retried by the call table like any other",
     ),
+    "R-TIME-5": Requirement(
+        "That timer stands still while only persons are waited for, in whichever process, and goes on with what is left.",
+        "contract 6, the run deadline stands still while a person is asked",
+    ),
     "R-LATE-1": Requirement(
         "A result that comes late or belongs to an earlier attempt is ignored by declaration: on record, without effect.",
         "section on the pump: stale results; section on declared machines: total",
@@ -183,6 +187,11 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "Waits are 1, 2 and 4 s with jitter; the service's own Retry-After is obeyed up to a cap.",
         "contract 7, waits",
         elsewhere="whoever carries out the wait that the call table commands",
+    ),
+    "R-RETRY-6": Requirement(
+        "A request that met a closed connection is sent once more, within its attempt: on record, and counted by no budget.",
+        "contract 7, one place for retries; providers: a connection closed although keep-alive was promised",
+        elsewhere="the provider's transport, which tells the observer of the attempt",
     ),
     "R-STREAM-1": Requirement(
         "Streaming only observes: pieces are shown as they come, and the path is that of an unstreamed reply.",
@@ -245,7 +254,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 10, reviewed and approved",
     ),
     "R-APPR-8": Requirement(
-        "Where nobody can be asked and the run is told not to wait, the call is denied, and the model is told.",
+        "Where nobody can be asked, the run waits; where it is told not to, the call is denied, and the model is told.",
         "contract 10, no way to ask a person",
     ),
     "R-APPR-9": Requirement(
@@ -294,9 +303,8 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 13, a judge that cannot be reached",
     ),
     "R-EVAL-4": Requirement(
-        "A judgement is read strictly, and whatever cannot be read counts as not passed.",
+        "A judgement is read strictly. One that cannot be read is asked for once more; then the answer stands, unverified.",
         "contract 13, parsing; self-evaluation: reading the verdict",
-        elsewhere="the evaluator, which hands the run completed and confidence",
     ),
     # -- hooks --------------------------------------------------------------------------------------------------------
     "R-HOOK-1": Requirement(
@@ -331,7 +339,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 14, one status, sums",
     ),
     "R-PLAN-5": Requirement(
-        "A task that is taken up again goes on with the run that was commanded: where that has a record, from its end.",
+        "A task whose run waits or cannot be recorded does not end: taken up, it goes on with that run, from its record's end.",
         "contract 14 with the section on the journal: recovery",
     ),
     "R-PLAN-6": Requirement(
@@ -361,11 +369,9 @@ def requirements_markdown(tables: Sequence[Table[Any]] = TABLES) -> str:
     """The document: each requirement with its text, its source, and the rows that serve it."""
     served = rows_by_requirement(tables)
     lines = [
-        "# Requirements",
-        "",
+        "# Requirements\n",
         "What the loop promises, and the rows that keep each promise. Generated from `requirements.py` and the tables:",
-        "`python -m statewright_states.requirements > docs/requirements.md`.",
-        "",
+        "`python -m statewright_states.requirements > docs/requirements.md`.\n",
         "| id | requirement | source | served by |",
         "|---|---|---|---|",
     ]

@@ -99,7 +99,7 @@ case(effects.PERSON, F.LATE, "a decision comes when the call has begun: it chang
      left_for, [asks(call("pay", seconds=5)), DONE], None, (True, "ada"), (False, "grace"))  # fmt: skip
 case(effects.PERSON, F.CRASH_BEFORE, AGAIN, "TOOL-32 TOOL-14", SUCCESS, died, F.CRASH_BEFORE, "AskPerson", [PAY, DONE], **YES)
 case(effects.PERSON, F.CRASH_AFTER, AGAIN, "TOOL-32 TOOL-14", SUCCESS, died, F.CRASH_AFTER, "AskPerson", [PAY, DONE], **YES)
-case(effects.OUTCOME, F.TIMEOUT, "nobody answers: the run waits, on record", "TOOL-35 RUN-41", WAITS, taken_up, [POST])
+case(effects.OUTCOME, F.TIMEOUT, "nobody answers: the run waits, on record", "TOOL-35 RUN-168", WAITS, taken_up, [POST])
 case(effects.OUTCOME, F.MALFORMED, "somebody leaves what says nothing: it decides nothing, and is kept", "RUN-101", WAITS,
      left_for, [POST], MESSAGE, tool_lost=True)  # fmt: skip
 case(effects.OUTCOME, F.CUT_SHORT, "the way to the person breaks: the run ends visibly", "RUN-75", INTERNAL_ERROR,
@@ -107,7 +107,7 @@ case(effects.OUTCOME, F.CUT_SHORT, "the way to the person breaks: the run ends v
 case(effects.OUTCOME, F.DUPLICATE, "two statements cross: the first one counts", "RUN-72 RUN-98", SUCCESS,
      left_for, [POST, Late(60, DONE)], None, (True, "ada"), (False, "grace"), tool_lost=True)  # fmt: skip
 for fault in (F.CRASH_BEFORE, F.CRASH_AFTER):
-    case(effects.OUTCOME, fault, AGAIN, "RUN-83 RUN-72", SUCCESS, died_asking, fault, "AskOutcome", Person())
+    case(effects.OUTCOME, fault, AGAIN, "RUN-174 RUN-72", SUCCESS, died_asking, fault, "AskOutcome", Person())
 case(effects.WITHDRAW, F.LATE, "a person answers a question that was withdrawn: the answer changes nothing", "TOOL-88", WAITS,
      left_for, [asks(call("pay"), call("pay"))], None, (True, "ada"), (True, "grace"))  # fmt: skip
 case(effects.WITHDRAW, F.CRASH_BEFORE, "the process dies, and the question with it; the decision is on record",
@@ -128,7 +128,7 @@ case(effects.TOOL, F.LATE, "the tool returns when it was given up: its result is
 case(effects.TOOL, F.CRASH_BEFORE, "the process dies before the tool runs, which may run twice: it runs", "TOOL-34 TOOL-20",
      SUCCESS, died, F.CRASH_BEFORE, "StartTool", [LOOK, DONE])  # fmt: skip
 case(effects.TOOL, F.CRASH_AFTER, "the process dies when a tool has run that may not run twice: a person is asked",
-     "TOOL-35 RUN-41", WAITS, died, F.CRASH_AFTER, "StartTool", [asks(call("post"))])  # fmt: skip
+     "TOOL-35 RUN-168", WAITS, died, F.CRASH_AFTER, "StartTool", [asks(call("post"))])  # fmt: skip
 case(effects.ABANDON, F.LATE, "the tool does not let go, and raises later: nobody hears it", "TOOL-22 TOOL-93", SUCCESS,
      wired, [asks(call("sulk")), Late(9, DONE)], QUICK)  # fmt: skip
 case(effects.ABANDON, F.CRASH_BEFORE, "the process dies, and the tool with it; that it was given up is on record",

@@ -50,7 +50,7 @@ CLOSING = Effect("closing words", "asks the model for its last words", (call.Sen
 BACK_OFF = Effect("wait", "waits before another attempt", (call.BackOff,))
 ABORT = Effect("abort", "gives up a request", (call.AbortRequest,))
 STEP_TIMER = Effect("step timer", "watches the time of a step", (call.WatchStepDeadline,))
-RUN_TIMER = Effect("run timer", "watches the time of the run", (run.WatchRunDeadline,))
+RUN_TIMER = Effect("run timer", "watches the time of the run", (run.WatchRunDeadline, run.PauseRunDeadline))
 LANE = Effect("lane", "waits for its turn in the session", (run.JoinLane,))
 CONTEXT = Effect("context", "asks the caller's builder for the first messages", (run.BuildContext,))
 ASSESSMENT = Effect("assessment", "asks the caller's policy about a tool call", (tool.AssessTool,))
@@ -82,7 +82,7 @@ INSIDE: Mapping[type[Command], str] = {
         (
             *(run.CallModel, run.RequestTool, run.ReleaseTool, run.AnswerRepeated, run.SkipTool, run.CancelTool),
             *(run.StopTool, run.StopCall, run.CancelCall, run.SettleUnknown),
-            *(call.ReportCall, tool.ReportDecided, tool.ReportSettled, tool.ReportOutcomeUnknown),
+            *(call.ReportCall, tool.ReportAsked, tool.ReportDecided, tool.ReportSettled, tool.ReportOutcomeUnknown),
         ),
         BETWEEN,
     ),

@@ -38,7 +38,6 @@ def minute(**settings: Any) -> AgentConfig:
         ([streamed("a", 50, "b", then="hang")], minute(), []),
         ([failure(503)], minute(retry=PATIENT), []),
         ([asks(call("save", seconds=999), call("peer"))], minute(), ["cancelled", "cancelled"]),
-        ([asks(call("pay"), call("look"))], minute(), ["cancelled", "cancelled"]),
         ([asks(call("look")), "hang"], minute(max_steps=1, on_limit=OnLimit.CLOSE), ["returned"]),
         ([says("done"), "hang"], minute(evaluation=BASIC), []),
         (
@@ -47,13 +46,20 @@ def minute(**settings: Any) -> AgentConfig:
             ["returned", "returned"],
         ),
     ],
-    ids=["asking", "streaming", "backing off", "acting", "awaiting approval", "closing", "evaluating", "compacting"],
+    ids=["asking", "streaming", "backing off", "acting", "closing", "evaluating", "compacting"],
 )
 def test_the_run_deadline_ends_a_run_wherever_it_stands(
     script: Sequence[Reply], config: AgentConfig, outcomes: list[str]
 ) -> None:
     outcome = run(script, Bench().tools, config, approver=Person(silent=True), stream=True)
     assert (outcome.how, outcome.outcomes, outcome.ended_at_s) == (TIMEOUT, outcomes, 60)
+
+
+def test_the_run_deadline_stands_still_while_only_a_person_is_waited_for() -> None:
+    waits = [asks(call("pay")), Late(50, says("done"))]
+    assert run(waits, Bench().tools, minute(), approver=Person(after_s=3600)).how == DONE
+    late = run([Late(30, asks(call("pay"))), "hang"], Bench().tools, minute(), approver=Person(after_s=3600))
+    assert (late.how, late.ended_at_s) == (TIMEOUT, 3660)
 
 
 def test_ten_minutes_are_the_default_of_the_run_deadline() -> None:

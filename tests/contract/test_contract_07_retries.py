@@ -20,6 +20,23 @@ DONE = ("success", "completed")
 FAILED = ("failed", "llm_error")
 WHOLE = response({"choices": [{"index": 0, **completion("not whole")}]})
 
+# -- below the retries: a kept connection that turns out to be closed ---------------------------------------------------
+
+
+@both
+def test_a_request_that_met_a_closed_connection_is_sent_once_more_and_the_record_of_its_attempt_says_so(stream: bool) -> None:
+    config = AgentConfig(budget=BudgetConfig(max_model_calls=2))
+    outcome = run([asks(call("look")), "drop", says("done")], Bench().tools, config, stream=stream)
+    assert (outcome.how, outcome.asked, outcome.state.model_calls) == (DONE, 3, 2)
+    assert [event.resent for event in outcome.events("AttemptReplied")] == [0, 1]
+
+
+def test_the_second_closed_connection_fails_the_attempt_and_the_next_one_may_send_once_more_again() -> None:
+    outcome = run([asks(call("look")), "drop", "drop", says("done")], Bench().tools)
+    assert (outcome.how, outcome.asked, outcome.state.model_calls) == (DONE, 4, 3)
+    assert [event.resent for event in outcome.events("AttemptFailed")] == [1]
+
+
 # -- which failures are tried again ----------------------------------------------------------------------------------
 
 

@@ -1,4 +1,4 @@
-"""Point 13: a final answer is judged where that is wanted; the judge fails closed, an absent one decides nothing."""
+"""Point 13: a final answer is judged where that is wanted; one that is absent or unreadable decides nothing."""
 
 from __future__ import annotations
 
@@ -153,20 +153,28 @@ def test_a_verdict_is_found_in_whatever_is_around_it(words: str) -> None:
     ],
     ids=lambda words: words[:44] or "nothing",
 )
-def test_words_that_are_no_clear_verdict_do_not_pass(words: str) -> None:
-    outcome = run([says("done"), says(words)], config=judged())
-    assert (outcome.how, outcome.state.verified) == (FAILED, False)
+def test_words_that_are_no_clear_verdict_are_asked_for_once_more_and_verify_nothing(words: str) -> None:
+    outcome = run([says("done"), says(words), says(words)], config=judged())
+    assert (outcome.how, outcome.state.verified, outcome.asked) == (DONE, None, 3)
+
+
+@pytest.mark.parametrize(("verdict", "how"), [(True, DONE), (False, FAILED)])
+def test_the_verdict_that_a_judge_gives_when_asked_once_more_counts(verdict: bool, how: tuple[str, str]) -> None:
+    outcome = run([says("done"), says("Well."), judges(verdict)], config=judged())
+    assert (outcome.how, outcome.state.verified) == (how, verdict)
+    assert outcome.messages_of(2)[-1]["content"].endswith(judged().prompts.unreadable_verdict)
 
 
 @pytest.mark.parametrize("finish", ["length", "content_filter", "odd"])
-def test_a_verdict_that_was_cut_off_does_not_pass(finish: str) -> None:
-    assert run([says("done"), says('{"completed": true, "confi', finish)], config=judged()).how == FAILED
+def test_a_verdict_that_was_cut_off_verifies_nothing(finish: str) -> None:
+    cut = says('{"completed": true, "confi', finish)
+    assert run([says("done"), cut, cut], config=judged()).state.verified is None
 
 
-def test_calls_in_the_place_of_a_verdict_do_not_pass_and_are_not_run() -> None:
+def test_calls_in_the_place_of_a_verdict_verify_nothing_and_are_not_run() -> None:
     bench = Bench()
-    outcome = run([says("done"), asks(call("post"))], bench.tools, judged())
-    assert (outcome.how, bench.log) == (FAILED, [])
+    outcome = run([says("done"), asks(call("post")), asks(call("post"))], bench.tools, judged())
+    assert (outcome.how, outcome.state.verified, bench.log) == (DONE, None, [])
 
 
 # -- a judge that is not there ---------------------------------------------------------------------------------------

@@ -116,9 +116,9 @@ def test_the_words_of_a_correction_are_configurable() -> None:
 
 
 def test_what_is_said_of_a_judge_that_nobody_understands_is_configurable() -> None:
-    prompts = PromptConfig(correction="{issues}", unreadable_verdict=OWN)
-    outcome = run([says("a"), says("hm"), says("b"), judges(True)], config=AgentConfig(prompts=prompts, evaluation=FULL))
-    assert outcome.messages_of(2)[-1]["content"] == f"- {OWN}"
+    prompts = PromptConfig(judge_request="{answer}", unreadable_verdict=OWN)
+    outcome = run([says("a"), says("hm"), judges(True)], config=AgentConfig(prompts=prompts, evaluation=FULL))
+    assert outcome.messages_of(2)[-1]["content"] == f"a\n\n{OWN}"
 
 
 def test_the_mark_of_a_failed_call_is_configurable() -> None:

@@ -183,7 +183,7 @@ SOURCE_EDITS: Mapping[str, tuple[str, Sequence[tuple[str, str]]]] = {
         "statewright_states/run/table.py",
         [('Row("RUN-65", S.GENERATING, ReplyReceived, S.PARTIAL, ', 'Row("RUN-65", S.PREPARING, ReplyReceived, S.PARTIAL, ')],
     ),
-    "an overlap": ("statewright_states/run/table.py", [("tools_affordable.yes, needs_person.no)", "tools_affordable.yes)")]),
+    "an overlap": ("statewright_states/run/table.py", [("needs_person.no, together.yes)", "together.yes)")]),
     "a trap state": (
         "statewright_states/call/table.py",
         [

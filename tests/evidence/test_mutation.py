@@ -37,7 +37,7 @@ def test_tests_notice_what_the_rules_let_through() -> None:
 
 
 def test_proofs_notice_mutants_too_and_the_table_is_as_it_was_afterwards() -> None:
-    names = ("RUN-40 without call_model", "RUN-12 without launch_tools")
+    names = ("RUN-40 without call_model", "RUN-12 without launch_together")
     before = [NAMED[name] for name in names]
     claims = proven_wrong(before)
     assert claims == ["composition:basic-evaluation: no-deadlock"] * 2
@@ -61,7 +61,7 @@ def test_a_process_that_does_not_come_to_its_end_says_so() -> None:
 
 
 def test_a_mutant_differs_where_its_row_is_taken_or_where_its_cell_is_asked() -> None:
-    assert places(NAMED["RUN-12 without launch_tools"]) == {"RUN-12 in generating"}
+    assert places(NAMED["RUN-12 without launch_together"]) == {"RUN-12 in generating"}
     assert places(NAMED["RUN-56 dropped in queued"]) == {"RUN-56 in queued"}
     assert places(NAMED["CALL-91 dropped"]) == {"AttemptReplied in sending", "AttemptReplied in streaming"}
     assert places(NAMED["RUN-72 when awaited: yes or no instead of yes"]) == {"OutcomeStated in acting"}
@@ -93,7 +93,7 @@ RUN = Run(
         Judged(NAMED["TOOL-21 without report_settled"], TEST, "tests/test_a.py::test_a[y]", ended=False),
         Judged(NAMED["TOOL-20 without report_settled"], PROOF, "parallel-tools: no-deadlock"),
         Judged(NAMED["RUN-72 when awaited: yes or no instead of yes"], reason=WINS),
-        Judged(NAMED["RUN-12 without launch_tools"]),
+        Judged(NAMED["RUN-12 without launch_together"]),
     ),
     proven=1,
     sampled=2,
@@ -108,7 +108,7 @@ def test_the_page_shows_the_score_the_killers_and_the_survivors() -> None:
     assert "| 2 | test | `tests/test_a.py::test_a` |" in page
     assert "1 mutants were killed because a test did not come to its end." in page
     assert f"| RUN-72 when awaited: yes or no instead of yes | {WINS} |" in page
-    assert "| RUN-12 without launch_tools | **no reason is known: a test is missing** |" in page
+    assert "| RUN-12 without launch_together | **no reason is known: a test is missing** |" in page
     assert "Killed, although a reason is kept for it: RUN-01 dropped." in page
 
 

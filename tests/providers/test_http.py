@@ -82,10 +82,12 @@ def test_one_connection_serves_plain_and_streamed_requests_one_after_the_other()
     assert with_server([Answer(REPLY), Answer(STREAM), Answer(STREAM), Answer(REPLY)], test) == [1, 1, 1, 1]
 
 
-def test_a_kept_connection_that_breaks_before_any_byte_of_the_reply_is_replaced_without_a_word() -> None:
+def test_a_kept_connection_that_breaks_before_any_byte_of_the_reply_is_replaced_and_the_observer_is_told() -> None:
     async def test(server: LocalServer, provider: OpenAIChatProvider) -> list[int]:
         await ask(provider)
-        assert (await ask(provider, stream=True)).content == "5"
+        watcher = Watcher()
+        assert (await provider.complete(ModelRequest(QUESTION, stream=True), watcher)).content == "5"
+        assert watcher.resent_count == 1
         return server.requests
 
     assert with_server([Answer(REPLY), Answer(then="close"), Answer(STREAM)], test) == [1, 1, 2]
@@ -110,15 +112,16 @@ def test_a_reply_to_nothing_on_a_kept_connection_answers_nothing() -> None:
     assert with_server([Answer(REPLY + late), Answer(REPLY)], test) == [1, 2]
 
 
-def test_several_closed_doors_in_a_row_are_passed_to_reach_an_open_one() -> None:
+def test_a_request_is_sent_once_more_and_once_only() -> None:
     async def test(server: LocalServer, provider: OpenAIChatProvider) -> int:
         await asyncio.gather(ask(provider), ask(provider), ask(provider))
-        before = server.connections
-        assert (await ask(provider)).content == "5"
-        assert server.connections == before + 1
-        return before
+        watcher = Watcher()
+        with pytest.raises(ConnectionFailed):
+            await provider.complete(ModelRequest(QUESTION), watcher)
+        assert watcher.resent_count == 1
+        return len(server.requests)
 
-    assert with_server([Answer(REPLY)] * 3 + [Answer(then="close")] * 3 + [Answer(REPLY)], test) == 3
+    assert with_server([Answer(REPLY)] * 3 + [Answer(then="close")] * 3 + [Answer(REPLY)], test) == 3 + 2
 
 
 def test_a_fresh_connection_that_breaks_is_an_error_and_nothing_is_sent_twice() -> None:

@@ -30,10 +30,14 @@ class Watcher:
 
     def __init__(self) -> None:
         self.began_count = 0
+        self.resent_count = 0
         self.chunks: list[StreamChunk] = []
 
     def began(self) -> None:
         self.began_count += 1
+
+    def resent(self) -> None:
+        self.resent_count += 1
 
     def chunk(self, chunk: StreamChunk) -> None:
         self.chunks.append(chunk)

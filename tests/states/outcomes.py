@@ -22,6 +22,7 @@ from statewright_states.run.events import (
     LaneGranted,
     OutcomeStated,
     RunDeadline,
+    RunDeadlinePaused,
     StartDenied,
 )
 from statewright_states.run.facts import CutOff, Finish
@@ -80,6 +81,8 @@ class Outcomes:
                 return RunDeadline()
             case Activity.STEP_TIMER:
                 return StepDeadline()
+            case Activity.PAUSE:
+                return RunDeadlinePaused(self.chance.choice((0, 1_000_000)))
 
     # -- what the router asks ----------------------------------------------------------------------------------------
 
@@ -111,7 +114,8 @@ class Outcomes:
 
     def judgement(self, report: ReportCall) -> Judgement:
         """What the judge says."""
-        return {"completed": self._in(3), "confidence": 1.0, "issues": (), "suggestion": ""}
+        completed, readable = self._in(3), not self._in(4)
+        return {"readable": readable, "completed": completed, "confidence": 1.0, "issues": (), "suggestion": ""}
 
     def summary(self, report: ReportCall) -> Summary:
         """What came of a call for a summary."""

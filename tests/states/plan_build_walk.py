@@ -9,7 +9,7 @@ from random import Random
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Taken
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import (
     ChildEnd,
     Ending,
@@ -28,13 +28,14 @@ COUNTERS = ("steps", "model_calls", "tool_calls", "input_tokens", "output_tokens
 
 def possible(state: StrEnum, facts: PlanBuildFacts, chance: Random) -> Sequence[Event]:
     outside: list[Event] = [StopRequested(), CancelRequested()]
+    stands: list[Event] = [ChildWaits("its run"), ChildUnrecorded("its run", "the store is full")]
     if state in PLAN_BUILD.final:
-        return [*outside, PlanEnded(ended("plan", chance)), BuildEnded(ended("build", chance)), EngineFailed("late")]
+        return [*outside, PlanEnded(ended("plan", chance)), BuildEnded(ended("build", chance)), EngineFailed("late"), *stands]
     if not facts.begun:
         admitted = [TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (True, False) for _ in range(4)]
         return [*admitted, *outside, Resumed(2), EngineFailed("defect"), RunStalled(())]
     ends = [PlanEnded(ended("plan", chance)) if state is S.PLANNING else BuildEnded(ended("build", chance)) for _ in range(4)]
-    return [*ends, *outside, Resumed(2), EngineFailed("defect")]
+    return [*ends, *outside, *stands, Resumed(2), EngineFailed("defect")]
 
 
 def ended(run: str, chance: Random) -> ChildEnd:

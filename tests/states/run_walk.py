@@ -32,9 +32,11 @@ from statewright_states.run.events import (
     LaneGranted,
     MessageUnreadable,
     OutcomeStated,
+    PersonAsked,
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
+    RunDeadlinePaused,
     StartDenied,
     SummaryFailed,
     SummaryReady,
@@ -61,7 +63,7 @@ from walker import Walker, Witness
 
 S = RunState
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
-OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
+OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASSESSING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
 ORDER = tuple(CallPhase)
 
 
@@ -82,6 +84,7 @@ def settings(chance: Random) -> RunSettings:
         max_total_tokens=chance.choice((None, None, None, 4)),
         max_cost_microusd=chance.choice((None, None, None, 4)),
         approval=chance.choice((None, ApprovalRule(approvers=("somebody",)))),
+        run_timeout_us=chance.choice((0, 1_000_000)),
     )
 
 
@@ -101,7 +104,7 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
         return [*from_outside, *late, MessageUnreadable("it is not JSON", "raw")]
     if state is S.ACCEPTED:
         return [*(RunAdmitted(settings(chance), "task") for _ in range(4)), *from_outside, *_from_elsewhere()]
-    return [*_ordinary(state, facts, chance), *from_outside, *_from_elsewhere(), Resumed(2)]
+    return [*_ordinary(state, facts, chance), *from_outside, *_from_elsewhere(), Resumed(2, chance.randint(0, 400_000))]
 
 
 def _from_elsewhere() -> Sequence[Event]:
@@ -138,6 +141,7 @@ def _verdict(chance: Random, *, reached: bool = True) -> VerdictReached:
         reached=reached,
         completed=chance.random() < 0.5,
         confidence=chance.choice((0.5, 0.8)),
+        readable=chance.random() < 0.7,
         issues=(),
         suggestion="",
         attempts=1,
@@ -151,17 +155,19 @@ def _no_reply(chance: Random) -> Sequence[Event]:
 
 
 def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
-    events: list[Event] = []
+    events: list[Event] = [RunDeadlinePaused(chance.randint(0, 400_000))] if facts.paused else []
     for call in facts.tools:
         tool, size = call.request.tool, chance.randint(1, 3)
         match call.phase:
+            case CallPhase.ASSESSING:
+                events += [CallDecided(tool, ends_run=False), PersonAsked(tool)]
             case CallPhase.ASKED:
                 events += [CallDecided(tool, ends_run=False), CallDecided(tool, ends_run=True)]
             case CallPhase.LAUNCHED:
-                events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size)]
+                events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size), PersonAsked(tool)]
             case CallPhase.UNKNOWN:
                 stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("Somebody", "another"))
-                events += [*stated, ToolSettled(tool, size)]
+                events += [*stated] if facts.paused else [*stated, ToolSettled(tool, size)]
             case _:
                 pass
     return events
@@ -199,12 +205,13 @@ def holds(path: Sequence[Witness[RunFacts]]) -> None:
     _calls_go_forward(step, step.decision)
     _calls_are_settled_by_one_command(step, step.decision)
     _nobody_waits_for_nothing(step.decision)
+    _its_time_is_watched_unless_only_persons_are_waited_for(step, step.decision)
     _a_stop_asks_nothing_new(step.decision)
     _what_an_event_calls_for_is_commanded(step.event, step.decision)
 
 
 def worst_case(limits: RunSettings) -> int:
-    """The most model calls that a run may command: each step with a repetition and two summaries, a judge, a closing."""
+    """The most model calls that a run may command: each step with a repetition and two summaries, a judge twice."""
     attempts = 1 + limits.max_evaluation_retries if limits.evaluation is EvaluationMode.FULL else 1
     return attempts * (4 * limits.max_steps + 2)
 
@@ -264,11 +271,23 @@ def _nobody_waits_for_nothing(taken: Taken[RunFacts]) -> None:
     if CallPhase.UNKNOWN in phases:
         assert taken.to is S.ACTING or taken.to in RUN.final, f"after {taken.row.id} an outcome is lost, and nobody acts"
     if taken.to is S.AWAITING_APPROVAL:
-        assert CallPhase.ASKED in phases, f"after {taken.row.id} nobody is asked"
+        assert phases & {CallPhase.ASSESSING, CallPhase.ASKED}, f"after {taken.row.id} nobody is asked"
     if taken.to not in RUN.final:
         planning = taken.to is S.COMPACTING and not taken.facts.in_call
         assert planning or taken.facts.in_call == (taken.to in ASKING)
         assert not planning or taken.row.to is SAME or isinstance(taken.commands[-1], PlanCompaction), taken.row.id
+
+
+def _its_time_is_watched_unless_only_persons_are_waited_for(step: Witness[RunFacts], taken: Taken[RunFacts]) -> None:
+    started = [command for command in taken.commands if isinstance(command, WatchRunDeadline)]
+    limit_us, used_us = taken.facts.settings.run_timeout_us, taken.facts.worked_us
+    for command in started:
+        assert command.left_us == (max(limit_us - used_us, 0) if limit_us else None), f"{taken.row.id} starts another timer"
+        assert step.facts.paused or taken.row.id in ("RUN-02", "RUN-81", "RUN-82", "RUN-83"), f"{taken.row.id} starts it anew"
+    if taken.facts.paused and taken.to not in RUN.final:
+        phases = {call.phase for call in taken.facts.tools}
+        assert not phases & {CallPhase.ASSESSING, CallPhase.LAUNCHED}, f"{taken.row.id}: its time stands still while it works"
+        assert phases & {CallPhase.ASKED, CallPhase.UNKNOWN}, f"{taken.row.id}: its time stands still, and nobody is asked"
 
 
 def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:
@@ -286,7 +305,7 @@ def _what_an_event_calls_for_is_commanded(event: Event, taken: Taken[RunFacts]) 
         case OutcomeStated() if event.go_on:
             assert WithdrawOutcomeQuestion in given, f"{taken.row.id} leaves a question open that has its answer"
         case Resumed() if taken.to not in (S.ACCEPTED, S.QUEUED):
-            assert WatchRunDeadline in given, f"{taken.row.id} takes a run up without its deadline"
+            assert (WatchRunDeadline in given) != taken.facts.paused, f"{taken.row.id} takes a run up without its deadline"
         case _:
             pass
 

@@ -33,7 +33,7 @@ from statewright_states.tool.events import (
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import ToolRequest
 from walker import Walker, Witness
@@ -56,7 +56,9 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
     if state in TOOL.final:
         return [*RAN, *_assessed(), *_decisions("arguments", chance), NOBODY]
     if not facts.tool:
-        return [ToolRequested(request, released, rule) for released in (True, False) for rule in RULES] + [*given_up, repeated]
+        unasked = chance.choice(tuple(WithoutAPerson))
+        asked = [ToolRequested(request, released, rule, unasked) for released in (True, False) for rule in RULES]
+        return [*asked, *given_up, repeated]
     stopped: list[Event] = [ToolStopped("stopped")] if facts.released else []
     released: list[Event] = [] if facts.released else [ToolReleased()]
     resumed = ToolResumed(2, "its outcome is unknown")

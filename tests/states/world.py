@@ -24,6 +24,7 @@ from statewright_states.call.events import ReplyBegan
 from statewright_states.call.table import CALL
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Ignored, Refused, Table, Taken
+from statewright_states.frozen import replace
 from statewright_states.run.commands import CallModel
 from statewright_states.run.events import EngineFailed, RunAdmitted
 from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
@@ -31,6 +32,7 @@ from statewright_states.run.table import RUN as RUN_TABLE
 from statewright_states.tool.events import ToolResumed
 from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
 
 
@@ -73,6 +75,7 @@ class World:
         self.trace: list[str] = []
         self.epoch = 1
         self._inside: deque[tuple[Machine, Event]] = deque()
+        settings = replace(settings, without_a_person=chance.choice(tuple(WithoutAPerson)))
         self.tell(self.run, RunAdmitted(settings, task="task"))
 
     @property
@@ -120,7 +123,10 @@ class World:
                 machine, instance, event = ROUTER.event(command, self.facts, self.outcomes)
                 self._inside.append((self._machine(machine, instance), event))
             case Route.EFFECT if (pending := begun(command)) is not None:
-                self.pending.append(pending)
+                if pending.activity is Activity.PAUSE:  # the timer says so at once, in the engine too
+                    self._inside.append((self.run, self.outcomes.of(pending)))
+                else:
+                    self.pending.append(pending)
             case _:  # what is given up may still come, late: a thread cannot be killed, and a person may have answered already
                 pass
 

@@ -108,22 +108,23 @@ FAULTS: Mapping[tuple[str, str], Fault] = {
         {"RUN-05": {"to": RunS.GENERATING, "do": (E.call_model,)}}, settings=plain(max_model_calls=0)
     ),
     ("run", "tools-within-budget"): Fault(
-        {"RUN-63": {"to": RunS.ACTING, "do": (E.launch_tools,)}}, settings=plain(max_tool_calls=1)
+        {"RUN-63": {"to": RunS.ACTING, "do": (E.launch_together,)}}, settings=plain(max_tool_calls=1)
     ),
-    ("run", "persons-first"): Fault({"RUN-11": {"do": (E.launch_tools,)}}),
+    ("run", "persons-first"): Fault({"RUN-11": {"do": (E.launch_together,)}}),
     ("run", "stop-noted"): Fault(fold=deaf_to_stops),
-    ("run", "stop-begins-nothing"): Fault({"RUN-10": {"to": RunS.ACTING, "do": (E.launch_tools,)}}),
+    ("run", "stop-begins-nothing"): Fault({"RUN-10": {"to": RunS.ACTING, "do": (E.launch_together,)}}),
     ("run", "stop-ends"): Fault({"RUN-17": NEXT}),
     ("run", "cancel-ends"): Fault({"RUN-59": NEXT}),
     ("run", "deadline-ends"): Fault({"RUN-60": NEXT}),
     ("run", "defect-ends"): Fault({"RUN-75": NEXT}),
     ("run", "stall-ends"): Fault({"RUN-150": NEXT}),
+    ("run", "time-stands-for-persons"): Fault({"RUN-171": {"do": ()}}),
     ("run", "one-reason"): Fault({"RUN-25": {"do": (OUT_OF_REACH,)}}),
     ("run", "calls-closed"): Fault({"RUN-25": {"do": (E.finish(R.INCOMPLETE),)}}),
     ("run", "calls-go-forward"): Fault({"RUN-41": {"do": (hand_over_again,)}}),
     ("run", "given-up-once"): Fault({"RUN-73": {"do": (E.cancel_tools, E.cancel_tools, E.finish(R.TOOL_OUTCOME_UNKNOWN))}}),
     ("run", "somebody-is-awaited"): Fault({"RUN-12": {"do": ()}}),
-    ("run", "end-inevitable"): Fault({"RUN-52": NEXT}, settings=plain(evaluation=EvaluationMode.BASIC)),
+    ("run", "end-inevitable"): Fault({"RUN-161": NEXT}, settings=plain(evaluation=EvaluationMode.BASIC)),
     ("run", "end-needs-no-timer"): Fault({"RUN-40": {"do": (), "to": SAME}}, settings=plain(max_steps=2)),
     ("call", "attempts-bounded"): Fault({"CALL-06": {"to": calls.S.BACKING_OFF, "do": (calls.back_off,)}}),
     ("call", "requests-numbered"): Fault({"CALL-11": {"do": (calls.send, calls.send)}}),

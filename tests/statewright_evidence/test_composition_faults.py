@@ -25,7 +25,7 @@ from statewright_states.form.row import SAME, Command, Effect, Row, effect
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace as replaced
 from statewright_states.run.commands import RequestTool, SkipTool, StopTool
-from statewright_states.run.effects import launch_tools
+from statewright_states.run.effects import launch_together
 from statewright_states.run.events import CallDecided, ReplyReceived, SummaryFailed, SummaryReady, ToolSettled
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
@@ -174,7 +174,7 @@ POLICY = next(scope for scope in SCOPES if scope.name == "policy")
 
 UNBOUND = unasked(CALL, ("attempts_left", "requests_left"), ("CALL-04",), ("CALL-05", "CALL-06", "CALL-40", "CALL-41"))
 UNBUDGETED = unasked(RUN, ("budget_left",), ("RUN-37", "RUN-38", "RUN-39", "RUN-40"), ("RUN-36",))
-UNCOUNTED = unasked(RUN, ("tools_affordable",), ("RUN-11", "RUN-12"), ("RUN-63",))
+UNCOUNTED = unasked(RUN, ("tools_affordable",), ("RUN-11", "RUN-12", "RUN-164"), ("RUN-63",))
 UNCORRECTED = unasked(RUN, ("retries_left",), ("RUN-49", "RUN-50"), ("RUN-51",))
 FLIPPED = swapped(TOOL, "TOOL-34", "TOOL-35")
 TWICE: tuple[Effect, ...] = (report_settled, report_settled)
@@ -230,7 +230,7 @@ PLANTED = (
         "all calls at once",
         "order-kept",
         TWO,
-        Tables(run=changed(RUN, "RUN-12", do=(launch_all,))),
+        Tables(run=changed(RUN, "RUN-164", do=(launch_all,))),
         "tool-1.2 begins, and tool-1.1",
     ),
     Planted(
@@ -253,14 +253,14 @@ PLANTED = (
         "more at once than allowed",
         "parallel-bounded",
         next(scope for scope in SCOPES if scope.name == "parallel-tools"),
-        Tables(run=changed(RUN, "RUN-12", do=(launch_all,))),
+        Tables(run=changed(RUN, "RUN-164", do=(launch_all,))),
         "tool-1.3 run at once, and 2 may",
     ),
     Planted(
         "a call that runs before the decision",
         "person-first",
         APPROVED,
-        Tables(run=changed(RUN, "RUN-11", do=(launch_tools,))),
+        Tables(run=changed(RUN, "RUN-11", do=(launch_together,))),
         "RUN-11",
     ),
     Planted("a cancelled call that stays", "all-settled", ONE, Tables(tool=changed(TOOL, "TOOL-25", to=SAME)), "TOOL-25"),
@@ -284,7 +284,7 @@ PLANTED = (
     Planted(
         "a stop that waits for a person",
         "stop-ends",
-        replace(POLICY, nobody=False),
+        replace(POLICY, nobody=None),
         Tables(run=do_without(RUN, "RUN-58", "stop_tools")),
         "a stop is asked for",
     ),

@@ -79,8 +79,8 @@ def test_the_worst_case_follows_the_settings() -> None:
     assert worst_case(SMALL, 3, 1, overflow=False) == 2 * 6
     assert worst_case(SMALL, 3, 1) == 3 * 2 * 6
     assert worst_case(replace(SMALL, on_limit=OnLimit.CLOSE), 1, 0, overflow=False) == 3
-    assert worst_case(full, 1, 0, overflow=False) == 2 * (2 + 1)
-    assert worst_case(replace(full, window_tokens=5), 1, 0) == 2 * (2 * 4 + 1)
+    assert worst_case(full, 1, 0, overflow=False) == 2 * (2 + 2)
+    assert worst_case(replace(full, window_tokens=5), 1, 0) == 2 * (2 * 4 + 2)
     assert worst_case(replace(full, max_model_calls=5), 1, 0) == 5
     assert worst_case(replace(full, max_steps=0), 1, 0) == 0
 

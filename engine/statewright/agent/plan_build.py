@@ -29,7 +29,7 @@ from statewright_states.errors import ConfigurationError, InternalError, Journal
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.ports import Journal, Lease
@@ -172,9 +172,7 @@ class Children:
         on_done: Callable[[], None],
     ) -> None:
         self.failure: JournalError | None = None
-        """What keeps a run from being recorded: the task stops with it, and can be resumed."""
-        self.waiting = False
-        """Whether a run has stopped without an end: it waits for a person, or cannot go on here."""
+        """What keeps a run from being recorded, for the caller: the task's own record says so too, where it still can."""
         self._execution = execution
         self._loops = loops
         self._journal: Journal = loops[Phase.BUILD].journal
@@ -199,6 +197,11 @@ class Children:
     def asking(self) -> bool:
         """Never: questions to persons belong to the runs."""
         return False
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a run stands still without an end: it waits for a person, or cannot be recorded."""
+        return self.failure is not None or bool(self._execution.main.facts.waits_for)
 
     def event_from(self, message: bytes) -> tuple[str, str, Event]:
         """Nobody leaves messages for a task: they are left for its runs."""
@@ -234,28 +237,22 @@ class Children:
 
     async def _plan(self, cause: str) -> None:
         inputs = self._execution.inputs.child(Phase.PLAN, self._execution.inputs.task, cause)
-        end = await self._run(Phase.PLAN, inputs)
-        self.waiting = end is None
-        if end is not None:
-            self._hand_in(PlanEnded(end), cause)
+        self._hand_in(await self._run(Phase.PLAN, inputs, PlanEnded), cause)
 
     async def _build(self, cause: str, output: str) -> None:
         plan = decode(await self._journal.blob(output) or b'""')
         inputs = self._execution.inputs.child(Phase.BUILD, self._execution.inputs.build_task(plan), cause)
-        end = await self._run(Phase.BUILD, inputs)
-        self.waiting = end is None
-        if end is not None:
-            self._hand_in(BuildEnded(end), cause)
+        self._hand_in(await self._run(Phase.BUILD, inputs, BuildEnded), cause)
 
-    async def _run(self, phase: Phase, inputs: RunInputs) -> ChildEnd | None:
-        """Run a child to its end; None when it waits for a person, or cannot be recorded."""
+    async def _run(self, phase: Phase, inputs: RunInputs, ended: Callable[[ChildEnd], Event]) -> Event:
+        """Run a child to its end, or until it waits for a person or cannot be recorded."""
         try:
             await self._require_ours(inputs.run_id)
             state = await self._loops[phase].run_child(inputs, self._on_chunk, lambda _: self._on_record[phase].set())
-            return None if state.status is Status.RUNNING else await self._end_of(state)
+            return ChildWaits(state.run_id) if state.status is Status.RUNNING else ended(await self._end_of(state))
         except JournalError as error:
             self.failure = error
-            return None
+            return ChildUnrecorded(inputs.run_id, f"{type(error).__name__}: {error.what}")
         finally:
             self._on_record[phase].set()
 

@@ -169,6 +169,9 @@ class _Silent:
     def began(self) -> None:
         """Nothing to show."""
 
+    def resent(self) -> None:
+        """Nothing to show."""
+
     def chunk(self, chunk: StreamChunk) -> None:
         """Nothing to show."""
 

@@ -14,7 +14,7 @@ from statewright.journal.entry import MACHINES
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
 from statewright_states.plan_build import events as plan_build
-from statewright_states.plan_build.events import BuildEnded, PlanEnded
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run.events import (
     CallFailed,
@@ -28,6 +28,7 @@ from statewright_states.run.events import (
     OutcomeStated,
     ReplyReceived,
     RunDeadline,
+    RunDeadlinePaused,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -139,9 +140,11 @@ class Timeline:
             case CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
             case AttemptReplied() as replied:
-                return f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
+                told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
+                return told + _resent(replied.resent)
             case AttemptFailed() as failed:
-                return first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + self._next_attempt(event, failed)
+                told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + _resent(failed.resent)
+                return told + self._next_attempt(event, failed)
             case BackoffElapsed():
                 return "sending again"
             case StepDeadline():
@@ -201,6 +204,10 @@ class TimelineLine:
         return line
 
 
+def _resent(count: int) -> str:
+    return f", sent {counted(count, 'time')} more: its kept connection was closed" if count else ""
+
+
 def _of_run(event: RunEvent) -> str:
     match event.event:
         case ContextBuilt() as built:
@@ -228,12 +235,18 @@ def _of_run(event: RunEvent) -> str:
             return f"{unknown.tool} began, and nobody knows how it ended"
         case PlanEnded() | BuildEnded() as ended:
             return _of_child(ended.end)
+        case ChildWaits() as child:
+            return f"{child.run} waits for a person"
+        case ChildUnrecorded() as child:
+            return f"{child.run} cannot be recorded: {first_line(child.error, MAX_ERROR_CHARS)}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():
             return "cancelled"
         case RunDeadline():
             return "the time for the run is up"
+        case RunDeadlinePaused() as paused:
+            return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:g} s of it were used"
         case Resumed():
             return "taken up again"
         case _:
@@ -262,6 +275,8 @@ def _of_reply(reply: ReplyReceived) -> str:
 def _of_verdict(verdict: VerdictReached) -> str:
     if not verdict.reached:
         return "the judge could not be asked"
+    if not verdict.readable:
+        return "nobody can read the judge's words as a verdict"
     said = "completed" if verdict.completed else "not completed"
     return f"judged {said}, confidence {verdict.confidence:g}" + "".join(f"; {issue}" for issue in verdict.issues)
 

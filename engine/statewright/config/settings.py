@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from decimal import Decimal
+from math import ceil
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, field_validator, model_validator
@@ -214,7 +215,8 @@ class PromptConfig(_Configuration):
         "Task:\n{task}\n\nAnswer of the agent:\n{answer}\n\nTools it used:\n{actions}\n\nWas the task completed?"
     )
     no_actions: str = "none"
-    unreadable_verdict: str = "the judge's reply could not be read as a verdict"
+    unreadable_verdict: str = "Your last reply could not be read as a verdict. Reply with the JSON object and nothing else."
+    """What the judge is told when it is asked once more."""
     correction: str = (
         "{task}\n\nAn earlier attempt at this task did not pass its review.\nIssues:\n{issues}\n"
         "Suggestion: {suggestion}\nDo the whole task again, and mend these issues."
@@ -312,6 +314,7 @@ class AgentConfig(_Configuration):
             max_tool_calls=self.budget.max_tool_calls,
             max_total_tokens=self.budget.max_total_tokens,
             max_cost_microusd=None if cost is None else int(Decimal(cost) * 1_000_000),
+            run_timeout_us=ceil(self.run_timeout_s * 1_000_000),
         )
 
 

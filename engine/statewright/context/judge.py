@@ -1,7 +1,7 @@
 """Evaluation: what a judge is asked about a final answer, how its words are read, and what a correction says.
 
-The judge fails closed: whatever is not clearly a verdict is a failed one, with the reason among its issues. A judge that
-could not be asked at all is no verdict; the run table treats the two differently.
+The judge fails closed: whatever is not clearly a verdict is none, and verifies nothing. What follows from one that passed, that
+failed, that nobody can read, or that could not be asked for at all, the run table says for each.
 """
 
 from __future__ import annotations
@@ -42,20 +42,28 @@ class SelfEvaluator:
     def __init__(self, prompts: PromptConfig = ENGLISH) -> None:
         self._prompts = prompts
 
-    def request(self, task: str, output: str, actions: Sequence[str]) -> tuple[Message, ...]:
-        """The messages for the judge: the task, the answer (cut to 4 000 characters), and the tools used."""
+    def request(self, task: str, output: str, actions: Sequence[str], *, again: bool = False) -> tuple[Message, ...]:
+        """The messages for the judge: the task, the answer (cut to 4 000 characters), and the tools used.
+
+        ``again`` tells it that its last reply could not be read.
+        """
         text = output if len(output) <= OUTPUT_CHARS else output[:OUTPUT_CHARS] + " [...]"
         asked = {"task": task, "answer": text, "actions": _listed(actions or (self._prompts.no_actions,))}
         question = filled(self._prompts.judge_request, asked)
-        return (Message("system", self._prompts.judge_system), Message("user", question))
+        asked_again = f"{question}\n\n{self._prompts.unreadable_verdict}"
+        return (Message("system", self._prompts.judge_system), Message("user", asked_again if again else question))
 
-    def read(self, text: str) -> EvalResult:
-        """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object."""
+    def read(self, text: str) -> EvalResult | None:
+        """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object.
+
+        None where there is none: no JSON object, a name given twice, a ``completed`` that is no boolean, or a ``confidence``
+        that is no finite number.
+        """
         for candidate in _candidates(text):
             result = _verdict(candidate)
             if result is not None:
                 return result
-        return EvalResult(False, 0.0, (self._prompts.unreadable_verdict,))
+        return None
 
     def correction(self, task: str, result: EvalResult) -> str:
         """The prompt of the next attempt: the original task, what was wrong, and what was suggested."""

@@ -106,8 +106,11 @@ class Execution(Protocol):
         """The event that tells the run of a defect of the engine."""
         ...
 
-    def resumption(self, epoch: int) -> Iterator[tuple[str, str, Event]]:
-        """What every instance that has not ended is told when the run is taken up; the rows say what follows."""
+    def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
+        """What every instance that has not ended is told when the run is taken up; the rows say what follows.
+
+        ``worked_us`` is for how long the timer over the run had been running when the record ends.
+        """
         ...
 
     def end(self) -> End:
@@ -190,7 +193,7 @@ class RunExecution:
                 self.conversation.reply(message, event.calls, goes_on=taken.facts.continuing)
                 self.projection.error = None  # what went wrong before, such as a request that was too long, is mended
                 self.projection.step(before.step, message, event)
-            case VerdictReached() if event.reached:
+            case VerdictReached() if event.reached and event.readable:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
             case CallFailed() | ContextFailed() | EngineFailed() | RunStalled() | StartDenied():
                 self.projection.error = event.error
@@ -239,12 +242,14 @@ class RunExecution:
         """The event that tells the run of a defect of the engine."""
         return EngineFailed(error)
 
-    def resumption(self, epoch: int) -> Iterator[tuple[str, str, Event]]:
+    def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
         """What every instance that has not ended is told: its process is a new one; the rows say what follows."""
         lost = self.inputs.config.prompts.outcome_unknown
         for name, instance in list(self.live.items()):
             event: Event = Resumed(epoch)
-            if instance.table is TOOL:
+            if instance.table is RUN:
+                event = Resumed(epoch, 0 if self.run.facts.paused else worked_us)
+            elif instance.table is TOOL:
                 message = tool_message(instance.facts.call_id, lost)
                 event = ToolResumed(epoch, self.payloads.put_message(message))
             yield instance.table.name, name, event

@@ -19,7 +19,7 @@ from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import RunAdmitted
 from statewright_states.run.facts import RunSettings
-from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.messages import Message, ToolCall, ToolSchema
 from statewright_states.words.tool_effects import ToolEffect, needs_person
 from statewright_states.words.vocabulary import ToolRequest
@@ -88,7 +88,8 @@ class RunInputs:
 
     def run_settings(self) -> RunSettings:
         """What the run table's questions ask for."""
-        return replace(self.config.run_settings(), approval=self.rule)
+        unasked = WithoutAPerson(self.config.approval.without_a_person)
+        return replace(self.config.run_settings(), approval=self.rule, without_a_person=unasked)
 
     def admitted(self, task: str) -> RunAdmitted:
         """The first event; ``task`` is the digest of the prompt."""

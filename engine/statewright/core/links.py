@@ -104,11 +104,13 @@ _REPORTED = (
     of_run.SummaryReady, of_run.SummaryFailed, of_run.VerdictReached,
 )  # fmt: skip
 
+_STANDS = (of_plan_build.ChildWaits, of_plan_build.ChildUnrecorded)
+
 # fmt: off
 LINKS: tuple[Link, ...] = (
     # -- a planned task and its two runs, each with a record of its own ----------------------------------------------
-    Link(P.PLAN_BUILD, plan_build.StartPlan, P.RUN, (of_run.RunAdmitted,), (of_plan_build.PlanEnded,), "the run that plans"),
-    Link(P.PLAN_BUILD, plan_build.StartBuild, P.RUN, (of_run.RunAdmitted,), (of_plan_build.BuildEnded,), "the run that builds"),
+    Link(P.PLAN_BUILD, plan_build.StartPlan, P.RUN, (of_run.RunAdmitted,), (of_plan_build.PlanEnded, *_STANDS), "it plans"),
+    Link(P.PLAN_BUILD, plan_build.StartBuild, P.RUN, (of_run.RunAdmitted,), (of_plan_build.BuildEnded, *_STANDS), "it builds"),
     Link(P.PLAN_BUILD, plan_build.StopChild, P.RUN, (StopRequested,), note="the run that is going on"),
     Link(P.PLAN_BUILD, plan_build.CancelChild, P.RUN, (CancelRequested,), note="the run that is going on"),
     Link(P.PLAN_BUILD, plan_build.FinishRun, P.JOURNAL, note="the last entry"),
@@ -124,6 +126,7 @@ LINKS: tuple[Link, ...] = (
     Link(P.RUN, run.SkipTool, P.TOOL, (of_tool.ToolSkipped,), event=translation.tool_skipped),
     Link(P.RUN, run.StopTool, P.TOOL, (of_tool.ToolStopped,), event=translation.tool_stopped),
     Link(P.RUN, run.CancelTool, P.TOOL, (of_tool.ToolCancelled,), event=translation.tool_cancelled),
+    Link(P.TOOL, tool.ReportAsked, P.RUN, (of_run.PersonAsked,), event=translation.person_asked),
     Link(P.TOOL, tool.ReportDecided, P.RUN, (of_run.CallDecided,), event=translation.call_decided),
     Link(P.TOOL, tool.ReportSettled, P.RUN, (of_run.ToolSettled,), event=translation.tool_settled),
     Link(P.TOOL, tool.ReportOutcomeUnknown, P.RUN, (of_run.ToolOutcomeUnknown,), event=translation.tool_outcome_unknown),
@@ -132,6 +135,7 @@ LINKS: tuple[Link, ...] = (
     # -- a run and what is outside -----------------------------------------------------------------------------------
     Link(P.RUN, run.JoinLane, P.LANE, answers=(of_run.LaneGranted,), at_once=True),
     Link(P.RUN, run.WatchRunDeadline, P.TIMERS, answers=(of_run.RunDeadline,)),
+    Link(P.RUN, run.PauseRunDeadline, P.TIMERS, answers=(of_run.RunDeadlinePaused,), at_once=True),
     Link(P.RUN, run.PlanCompaction, P.CONVERSATION, answers=(of_run.CompactionPlanned,), event=translation.compaction_planned),
     Link(P.RUN, run.ReplaceOldExchanges, P.CONVERSATION),
     Link(P.RUN, run.DropOldExchanges, P.CONVERSATION),

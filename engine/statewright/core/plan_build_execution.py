@@ -72,7 +72,7 @@ class PlanBuildExecution:
         """The event that tells the task of a defect of the engine."""
         return EngineFailed(error)
 
-    def resumption(self, epoch: int) -> Iterator[tuple[str, str, Event]]:
+    def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
         """What the task is told when it is taken up."""
         yield PLAN_BUILD.name, self.main.name, Resumed(epoch)
 

@@ -113,10 +113,8 @@ class Projection:
 
     @staticmethod
     def verified(facts: RunFacts) -> bool | None:
-        """What the judge said, or None where nobody judged or the judge could not be asked."""
-        if facts.verdict is None or facts.verdict is Verdict.UNKNOWN:
-            return None
-        return facts.verdict is Verdict.PASSED
+        """What the judge said, or None where nobody judged, the judge could not be asked, or its words are no verdict."""
+        return facts.verdict is Verdict.PASSED if facts.verdict in (Verdict.PASSED, Verdict.FAILED) else None
 
     def final_output(self, facts: RunFacts, conversation: Conversation) -> str:
         """The answer; where the model said nothing, a notice that says why. Silence is empty."""

@@ -46,6 +46,7 @@ from statewright_states.form.table import Taken
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.run.commands import WatchRunDeadline
 from statewright_states.run.table import RUN
 from statewright_states.words.ports import Journal, StoredEntry
 
@@ -69,11 +70,18 @@ class Reproduced(Generic[C]):
     started_at_us: int
     last_at_us: int
     ended: bool
+    watched_at_us: int | None
+    """When the timer over the run was last started; None where it never was."""
 
     @property
     def times_us(self) -> tuple[int, int]:
         """When the run began, and the time of its last entry."""
         return self.started_at_us, self.last_at_us
+
+    @property
+    def worked_us(self) -> int:
+        """For how long the timer over the run had been running, by its entries. What came after the last nobody knows."""
+        return 0 if self.watched_at_us is None else self.last_at_us - self.watched_at_us
 
 
 class Replayed(Reproduced[RunExecution]):
@@ -181,7 +189,16 @@ def _reproduced(kind: type[R], execution: Execution, stored: Sequence[StoredEntr
         started_at_us=header.at_us,
         last_at_us=record.entries[-1].at_us if record.entries else header.at_us,
         ended=record.end is not None,
+        watched_at_us=_watched_at_us(record),
     )
+
+
+def _watched_at_us(record: Record) -> int | None:
+    for entry in reversed(record.entries):
+        for decision in reversed(entry.decisions):
+            if any(given.command == WatchRunDeadline.__name__ for given in decision.commands):
+                return entry.at_us if decision.at_us is None else decision.at_us
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,9 +101,12 @@ class RunSurroundings:
         }
 
     def judgement(self, report: ReportCall) -> Judgement:
-        """What the judge's reply says; it fails closed."""
+        """What the judge's reply says; what nobody can read says nothing."""
         result = SelfEvaluator(self.inputs.config.prompts).read(self._message(report).content or "")
+        if result is None:
+            return {"readable": False, "completed": False, "confidence": 0.0, "issues": (), "suggestion": ""}
         return {
+            "readable": True,
             "completed": result.completed,
             "confidence": result.confidence,
             "issues": result.issues,

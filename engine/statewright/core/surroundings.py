@@ -38,8 +38,9 @@ class ReplySigns(TypedDict):
 
 
 class Judgement(TypedDict):
-    """What a judge said (``VerdictReached``)."""
+    """What a judge said (``VerdictReached``), and whether it can be read."""
 
+    readable: bool
     completed: bool
     confidence: float
     issues: tuple[str, ...]

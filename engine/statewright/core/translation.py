@@ -50,7 +50,9 @@ def call_cancelled(command: run.CancelCall, facts: RunFacts, surroundings: Surro
 
 def tool_requested(command: run.RequestTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
     """The call is handed over, with what its approval takes."""
-    return command.request.tool, of_tool.ToolRequested(command.request, command.released, facts.settings.approval)
+    settings = facts.settings
+    event = of_tool.ToolRequested(command.request, command.released, settings.approval, settings.without_a_person)
+    return command.request.tool, event
 
 
 def tool_released(command: run.ReleaseTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
@@ -80,6 +82,11 @@ def tool_cancelled(command: run.CancelTool, facts: RunFacts, surroundings: Surro
 
 
 # -- to the run ------------------------------------------------------------------------------------------------------
+
+
+def person_asked(command: tool.ReportAsked, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    """A person is being asked about the call."""
+    return RUN, of_run.PersonAsked(command.tool)
 
 
 def call_decided(command: tool.ReportDecided, facts: RunFacts, surroundings: Surroundings) -> Addressed:

@@ -164,7 +164,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         if recorded.entries == 1:
             pump.tell(execution.inputs.admitted(recorded.task))
         else:
-            for told in execution.resumption(lease.epoch):
+            for told in execution.resumption(lease.epoch, recorded.worked_us):
                 pump.deliver(*told)
         return pump
 

@@ -44,7 +44,8 @@ class ReplyBegan(Event):
 class AttemptReplied(Event):
     """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted.
 
-    ``decisions`` are those of the guards that let the request out.
+    ``decisions`` are those of the guards that let the request out; ``resent`` is how often it was sent once more, because a
+    kept connection was closed before anything of a reply came.
     """
 
     send: int
@@ -58,6 +59,7 @@ class AttemptReplied(Event):
     reasoning_tokens: int
     cost_microusd: int
     decisions: tuple[HookDecision, ...] = ()
+    resent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class AttemptFailed(Event):
     """This attempt failed.
 
     ``shown`` says whether text of it had reached a user, ``sent`` whether a request was put on the wire at all;
-    ``decisions`` are those of the guards that were asked before it.
+    ``decisions`` are those of the guards that were asked before it; ``resent`` as in ``AttemptReplied``.
     """
 
     send: int
@@ -77,6 +79,7 @@ class AttemptFailed(Event):
     shown: bool = False
     sent: bool = True
     decisions: tuple[HookDecision, ...] = ()
+    resent: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,21 @@ class BuildEnded(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ChildWaits(Event):
+    """The run that was commanded has come to where only a person can carry it on. ``run`` is its id."""
+
+    run: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChildUnrecorded(Event):
+    """The run that was commanded could not be recorded any further, or at all. It has not ended. ``run`` is its id."""
+
+    run: str
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class EngineFailed(Event):
     """A part of the engine broke while carrying out a command."""
 

@@ -89,6 +89,8 @@ class PlanBuildFacts:
     """Whether the plan was commanded."""
     halt: StopReason | None = None
     """``interrupted`` once a stop was asked for, ``cancelled`` once an end at once was."""
+    waits_for: str | None = None
+    """The id of the run that waits for a person, or whose record has to be mended first; None while one is going on."""
     plan: ChildEnd | None = None
     build: ChildEnd | None = None
     steps: int = 0

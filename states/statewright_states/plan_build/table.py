@@ -9,6 +9,12 @@ as its plan did when there is no build.
 A stop and a cancellation are passed on to the run that is going on, and are noted: that run ends in its own way, its end
 is counted, and no further one is begun. A resumption begins or takes up the run that was commanded, whichever its record
 calls for, so that none is begun twice; a stop that had not been carried out by then is taken back.
+
+**What is not in this table**: everything within the two runs (``statewright_states.run.table``); what the planner may do, that a
+run of the child's name is a part of this task, and that a fault of the journal is raised to the caller once it is recorded
+(``statewright.agent.plan_build``; where the task's own record is at fault too, that is raised and nothing is recorded); what the
+builder is told of the plan (``statewright.core.plan_build_inputs``); what a run's end says of it, its output and its counts
+(``statewright.core.execution``); who may write the record (``statewright.journal.stores``).
 """
 
 from __future__ import annotations
@@ -22,7 +28,7 @@ from statewright_states.form.row import SAME, Command, Effect, Event, Given, Ign
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, Status, StopReason, StopRequested
 
@@ -145,7 +151,9 @@ def fold(facts: PlanBuildFacts, event: Event, commands: tuple[Command, ...]) -> 
         case CancelRequested():
             facts = replace(facts, halt=StopReason.CANCELLED)
         case Resumed():
-            facts = replace(facts, halt=None)
+            facts = replace(facts, halt=None, waits_for=None)
+        case ChildWaits() | ChildUnrecorded():
+            facts = replace(facts, waits_for=event.run)
         case _:
             pass
     for command in commands:
@@ -226,6 +234,11 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-FAULT-1",), why="a defect of the engine ends the task visibly; it never hangs"),
         Row("PLAN-40", LIVE,       RunStalled,      S.FAILED,   do=(finish(R.INTERNAL_ERROR),),
             req=("R-FAULT-1",), why="no run is going on and none waits: it would hang for ever, so it ends and says what hangs"),
+        # -- the run that is going on stands still ----------------------------------------------------------------------
+        Row("PLAN-50", LIVE,       ChildWaits,      SAME,
+            req=("R-PLAN-5",), why="only a person can carry its run on: the task waits with it, and is taken up when that has been decided"),
+        Row("PLAN-51", LIVE,       ChildUnrecorded, SAME,
+            req=("R-PLAN-5",), why="its run cannot be recorded: the task does not end, it stops with that error and can be taken up again"),
         # -- taken up again from the journal -------------------------------------------------------------------------
         Row("PLAN-30", S.PLANNING, Resumed,         SAME,       when=(begun.yes,), do=(start_plan,),
             req=("R-REC-1", "R-PLAN-5"), why="the plan was commanded: it goes on where its own record ends"),
@@ -238,6 +251,8 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
         Ignore("PLAN-92", FINAL,      PlanEnded,       req=("R-LATE-1",), why="the task has ended without it"),
         Ignore("PLAN-93", FINAL,      BuildEnded,      req=("R-LATE-1",), why="the task has ended without it"),
         Ignore("PLAN-94", FINAL,      EngineFailed,    req=("R-LATE-1",), why="the task has ended"),
+        Ignore("PLAN-52", FINAL,      ChildWaits,      req=("R-LATE-1",), why="the task has ended without it"),
+        Ignore("PLAN-53", FINAL,      ChildUnrecorded, req=("R-LATE-1",), why="the task has ended without it"),
         Ignore("PLAN-95", S.PLANNING, Resumed,         when=(begun.no,), req=("R-REC-1",), why="nothing was commanded: the admission comes first"),
     ),
 )

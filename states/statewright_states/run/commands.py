@@ -16,7 +16,14 @@ class JoinLane(Command):
 
 @dataclass(frozen=True, slots=True)
 class WatchRunDeadline(Command):
-    """Start the timer over the whole run."""
+    """Start the timer over the whole run, with what is left of its time in microseconds; None: without an end."""
+
+    left_us: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PauseRunDeadline(Command):
+    """Put the timer over the run aside, and say how long it ran: nothing but persons is waited for."""
 
 
 @dataclass(frozen=True, slots=True)

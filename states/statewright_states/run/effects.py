@@ -22,6 +22,7 @@ from statewright_states.run.commands import (
     JoinLane,
     Nudge,
     NudgeToContinue,
+    PauseRunDeadline,
     PlanCompaction,
     ReleaseTool,
     ReplaceOldExchanges,
@@ -39,8 +40,10 @@ from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
+    PersonAsked,
     ReplyReceived,
     RunAdmitted,
+    RunDeadlinePaused,
     SummaryFailed,
     SummaryReady,
     ToolOutcomeUnknown,
@@ -48,10 +51,10 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import Budget, CallFault, CallPhase, OpenCall, ReplyKind, RunFacts, Verdict
-from statewright_states.run.questions import after_spending, reply_kind, spent_budget, verdict
-from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.run.questions import after_spending, calls_after, in_phase, reply_kind, spent_budget, verdict
+from statewright_states.words.vocabulary import Purpose, Resumed, StopReason, StopRequested
 
-WAITING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
+WAITING, ASSESSING, ASKED, DECIDED, LAUNCHED, UNKNOWN, SETTLED = CallPhase
 
 # -- effects: models -------------------------------------------------------------------------------------------------
 
@@ -63,7 +66,15 @@ def join_lane(facts: RunFacts, event: Event) -> JoinLane:
 
 @effect
 def watch_deadline(facts: RunFacts, event: Event) -> WatchRunDeadline:
-    return WatchRunDeadline()
+    """Start the timer with what is left of the run's time."""
+    limit_us = facts.settings.run_timeout_us
+    worked_us = facts.worked_us + (event.worked_us if isinstance(event, Resumed) else 0)
+    return WatchRunDeadline(max(limit_us - worked_us, 0) if limit_us else None)
+
+
+@effect
+def pause_deadline(facts: RunFacts, event: Event) -> PauseRunDeadline:
+    return PauseRunDeadline()
 
 
 @effect
@@ -159,41 +170,24 @@ def ask_about_tools(facts: RunFacts, event: ReplyReceived) -> tuple[RequestTool,
 
 
 @effect
-def launch_tools(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[RequestTool | ReleaseTool, ...]:
-    """Release as many of the next calls, in order, as may run now."""
-    calls = _calls_after(facts, event)
+def launch_together(facts: RunFacts, event: ReplyReceived | ToolSettled) -> tuple[RequestTool | ReleaseTool, ...]:
+    """Release the next calls, in order, up to the limit of those that may run at the same time."""
+    return _launch(calls_after(facts, event), facts.settings.max_parallel_tools)
+
+
+@effect
+def launch_next(facts: RunFacts, event: ReplyReceived | CallDecided | ToolSettled) -> tuple[RequestTool | ReleaseTool, ...]:
+    """Release the next call, unless another one is under way."""
+    return _launch(calls_after(facts, event), 1)
+
+
+def _launch(calls: Sequence[OpenCall], most: int) -> tuple[RequestTool | ReleaseTool, ...]:
+    """Release calls whose turn has not come until ``most`` are under way; 0 is no limit."""
     under_way = sum(call.phase is LAUNCHED for call in calls)
-    free = _width(facts, [call.request for call in calls]) - under_way
-    turn = [call for call in calls if call.phase in (WAITING, DECIDED)][: max(free, 0)]
+    turn = [call for call in calls if call.phase in (WAITING, DECIDED)][: max((most or len(calls)) - under_way, 0)]
     return tuple(
         RequestTool(call.request, released=True) if call.phase is WAITING else ReleaseTool(call.request.tool) for call in turn
     )
-
-
-def _width(facts: RunFacts, requests: Sequence[ToolRequest]) -> int:
-    """How many of these calls may run at the same time."""
-    settings = facts.settings
-    together = settings.parallel_tools and all(request.parallel and not request.person for request in requests)
-    return (settings.max_parallel_tools or len(requests)) if together else 1
-
-
-def _calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
-    """The calls of the current reply with what this event says of one of them."""
-    match event:
-        case ReplyReceived():
-            return tuple(OpenCall(call, WAITING) for call in event.calls)
-        case CallDecided():
-            return _in_phase(facts.tools, event.tool, DECIDED)
-        case ToolSettled():
-            return _in_phase(facts.tools, event.tool, SETTLED)
-        case ToolOutcomeUnknown():
-            return _in_phase(facts.tools, event.tool, UNKNOWN)
-        case _:
-            return facts.tools
-
-
-def _in_phase(calls: Sequence[OpenCall], tool: str, phase: CallPhase) -> tuple[OpenCall, ...]:
-    return tuple(OpenCall(call.request, phase) if call.request.tool == tool else call for call in calls)
 
 
 @effect
@@ -208,7 +202,7 @@ def skip_all(reason: str) -> Effect[RunFacts, Event]:
 
     @effect(called=f"skip_calls({reason})")
     def skip(facts: RunFacts, event: Event) -> tuple[SkipTool, ...]:
-        open_calls = [call for call in _calls_after(facts, event) if call.phase in (WAITING, ASKED, DECIDED)]
+        open_calls = [call for call in calls_after(facts, event) if call.phase in (WAITING, ASSESSING, ASKED, DECIDED)]
         return tuple(SkipTool(call.request, reason) for call in open_calls)
 
     return skip
@@ -217,7 +211,7 @@ def skip_all(reason: str) -> Effect[RunFacts, Event]:
 @effect
 def cancel_tools(facts: RunFacts, event: Event) -> tuple[CancelTool, ...]:
     """Give up every call that has no result yet, this event counted."""
-    return tuple(CancelTool(call.request) for call in _calls_after(facts, event) if call.phase not in (SETTLED, UNKNOWN))
+    return tuple(CancelTool(call.request) for call in calls_after(facts, event) if call.phase not in (SETTLED, UNKNOWN))
 
 
 @effect
@@ -285,20 +279,22 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
             return _after_reply(facts, event)
         case CallFailed():
             return replace(facts, overflowed=event.fault is CallFault.OVERFLOW)
-        case CallDecided():
-            return replace(facts, tools=_calls_after(facts, event))
+        case CallDecided() | PersonAsked():
+            return replace(facts, tools=calls_after(facts, event))
         case ToolSettled() | ToolOutcomeUnknown():
-            return replace(facts, tools=_calls_after(facts, event), context_tokens=event.context_tokens)
+            return replace(facts, tools=calls_after(facts, event), context_tokens=event.context_tokens)
         case CompactionPlanned():
             return replace(facts, compacted=True)
         case SummaryReady() | SummaryFailed():
             return replace(facts, compacted=True, exchanges=event.exchanges, context_tokens=event.context_tokens)
         case VerdictReached():
-            return replace(facts, verdict=_verdict(facts, event))
+            return replace(facts, verdict=_verdict(facts, event), unreadable=not event.readable)
         case StopRequested():
             return replace(facts, stop=True)
+        case RunDeadlinePaused():
+            return replace(facts, worked_us=facts.worked_us + event.worked_us)
         case Resumed():
-            return replace(facts, stop=False)
+            return replace(facts, stop=False, worked_us=facts.worked_us + event.worked_us)
         case _:
             return facts
 
@@ -325,6 +321,8 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
     match command:
         case CallModel():
             return _after_call(facts, command)
+        case WatchRunDeadline() | PauseRunDeadline():
+            return replace(facts, paused=isinstance(command, PauseRunDeadline))
         case ContinueText() | AskAgain():
             return replace(facts, continuations=facts.continuations + 1)
         case Nudge() | NudgeToContinue():
@@ -338,12 +336,12 @@ def _after_command(facts: RunFacts, command: Command) -> RunFacts:
         case RequestTool():
             return _handed_over(facts, command)
         case ReleaseTool():
-            released = _in_phase(facts.tools, command.tool, LAUNCHED)
+            released = in_phase(facts.tools, command.tool, LAUNCHED)
             return replace(facts, tools=released, tool_calls=facts.tool_calls + 1)
         case AnswerRepeated():
-            return replace(facts, tools=_in_phase(facts.tools, command.request.tool, LAUNCHED))
+            return replace(facts, tools=in_phase(facts.tools, command.request.tool, LAUNCHED))
         case SkipTool() | CancelTool():
-            return replace(facts, tools=_in_phase(facts.tools, command.request.tool, SETTLED))
+            return replace(facts, tools=in_phase(facts.tools, command.request.tool, SETTLED))
         case FinishRun():
             return replace(facts, stop_reason=command.reason, budget=command.budget)
         case _:
@@ -374,11 +372,12 @@ def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
         tools=(),
         repeated=0,
         last_calls="",
+        unreadable=False,
     )
 
 
 def _handed_over(facts: RunFacts, command: RequestTool) -> RunFacts:
-    phase = LAUNCHED if command.released else ASKED
+    phase = LAUNCHED if command.released else ASSESSING
     launched = 1 if command.released else 0
-    tools = _in_phase(facts.tools, command.request.tool, phase)
+    tools = in_phase(facts.tools, command.request.tool, phase)
     return replace(facts, tools=tools, tool_calls=facts.tool_calls + launched)

@@ -118,6 +118,13 @@ class CallDecided(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class PersonAsked(Event):
+    """A person is being asked about a tool call."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class ToolSettled(Event):
     """A tool call has its one result. ``context_tokens`` estimates the transcript with all results so far."""
 
@@ -215,7 +222,10 @@ class EstimatorFailed(Event):
 
 @dataclass(frozen=True, slots=True)
 class VerdictReached(Spending):
-    """The judge answered, or could not be asked (``reached`` no). Issues and suggestion feed the correction."""
+    """The judge answered, or could not be asked (``reached`` no). Issues and suggestion feed the correction.
+
+    ``readable`` tells whether its words are a verdict; completed and confidence mean nothing where they are not.
+    """
 
     reached: bool
     completed: bool
@@ -225,11 +235,19 @@ class VerdictReached(Spending):
     attempts: int
     tokens: int
     cost_microusd: int
+    readable: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class RunDeadline(Event):
     """The time for the whole run is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunDeadlinePaused(Event):
+    """The timer over the run is put aside. ``worked_us``: how long it had run since its start, in microseconds."""
+
+    worked_us: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import field
 from enum import StrEnum
 
 from statewright_states.frozen import dataclass
-from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.vocabulary import Status, StopReason, ToolRequest
 
 
@@ -125,6 +125,9 @@ class Verdict(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
     UNKNOWN = "unknown"
+    """The judge could not be asked."""
+    UNREADABLE = "unreadable"
+    """It answered, and not with a verdict."""
 
 
 class OnLimit(StrEnum):
@@ -147,8 +150,10 @@ class CallPhase(StrEnum):
 
     WAITING = "waiting"
     """Not handed over yet: its turn has not come."""
+    ASSESSING = "assessing"
+    """Handed over: it is being assessed."""
     ASKED = "asked"
-    """Handed over, not decided: somebody is being asked, or it is being assessed."""
+    """A person is being asked about it."""
     DECIDED = "decided"
     """Decided, its turn has not come."""
     LAUNCHED = "launched"
@@ -169,11 +174,11 @@ class OpenCall:
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """What the run was told at its start, as far as questions ask for it.
+    """What the run was told at its start, as far as questions and effects ask for it.
 
     ``None`` means without a limit; so does 0 for ``max_identical_calls``, ``max_parallel_tools``,
-    ``summarize_after_exchanges`` and ``window_tokens``. Every other 0 allows none. Tokens are whole tokens, money is
-    millionths of a US dollar.
+    ``summarize_after_exchanges``, ``window_tokens`` and ``run_timeout_us``. Every other 0 allows none. Tokens are whole
+    tokens, money is millionths of a US dollar.
     """
 
     max_steps: int = 40
@@ -193,6 +198,9 @@ class RunSettings:
     max_cost_microusd: int | None = None
     approval: ApprovalRule | None = None
     """Who may decide; None: anybody."""
+    without_a_person: WithoutAPerson = WithoutAPerson.WAIT
+    run_timeout_us: int = 0
+    """How long the run may work, in microseconds; 0: for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +226,10 @@ class RunFacts:
     overflowed: bool = False
     """Whether this step's call did not fit, so that the next call repeats the step."""
     stop: bool = False
+    paused: bool = False
+    """Whether the timer over the run is put aside, because nothing but persons is waited for."""
+    worked_us: int = 0
+    """How much of the run's time was used, in microseconds, until its timer was last started or put aside."""
     exchanges: int = 0
     context_tokens: int = 0
     tools: tuple[OpenCall, ...] = ()
@@ -232,6 +244,8 @@ class RunFacts:
     tokens: int = 0
     cost_microusd: int = 0
     verdict: Verdict | None = None
+    unreadable: bool = False
+    """Whether the judge has answered this attempt's answer with words that are no verdict."""
     stop_reason: StopReason | None = None
     budget: Budget | None = None
     """Which budget ended the run, if one did."""

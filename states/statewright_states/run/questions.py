@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
 
 from statewright_states.form.question import one_of, yes_no
@@ -13,10 +14,12 @@ from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
+    PersonAsked,
     ReplyReceived,
     Spending,
     SummaryFailed,
     SummaryReady,
+    ToolOutcomeUnknown,
     ToolSettled,
     VerdictReached,
 )
@@ -28,6 +31,7 @@ from statewright_states.run.facts import (
     EvaluationMode,
     Finish,
     OnLimit,
+    OpenCall,
     Remedy,
     Repetition,
     ReplyKind,
@@ -230,9 +234,56 @@ def call_fault(facts: RunFacts, event: CallFailed) -> CallFault:
 
 
 @yes_no
+def together(facts: RunFacts, event: ReplyReceived | ToolSettled) -> bool:
+    """May the calls of this reply run beside each other: do the settings allow several, needs none a person, is each safe?"""
+    asked = event.calls if isinstance(event, ReplyReceived) else [call.request for call in facts.tools]
+    allowed = facts.settings.parallel_tools and facts.settings.max_parallel_tools != 1
+    return allowed and all(request.parallel and not request.person for request in asked)
+
+
+@yes_no
 def all_decided(facts: RunFacts, event: CallDecided) -> bool:
     """Is this the last call that waited for a decision?"""
-    return not any(call.phase is CallPhase.ASKED and call.request.tool != event.tool for call in facts.tools)
+    open_phases = (CallPhase.ASSESSING, CallPhase.ASKED)
+    return not any(call.phase in open_phases and call.request.tool != event.tool for call in facts.tools)
+
+
+@yes_no
+def paused(facts: RunFacts, event: Event) -> bool:
+    """Is the timer over the run put aside?"""
+    return facts.paused
+
+
+@yes_no
+def only_persons(facts: RunFacts, event: PersonAsked | CallDecided | ToolOutcomeUnknown) -> bool:
+    """Is the timer over the run running, and from now on nothing but persons waited for?"""
+    phases = {call.phase for call in calls_after(facts, event)}
+    at_work, asking = {CallPhase.ASSESSING, CallPhase.LAUNCHED}, {CallPhase.ASKED, CallPhase.UNKNOWN}
+    return not facts.paused and not phases & at_work and bool(phases & asking)
+
+
+def calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
+    """The calls of the current reply with what this event says of one of them."""
+    match event:
+        case ReplyReceived():
+            return tuple(OpenCall(call, CallPhase.WAITING) for call in event.calls)
+        case PersonAsked():
+            return in_phase(facts.tools, event.tool, CallPhase.ASKED, only=CallPhase.ASSESSING)
+        case CallDecided():
+            return in_phase(facts.tools, event.tool, CallPhase.DECIDED)
+        case ToolSettled():
+            return in_phase(facts.tools, event.tool, CallPhase.SETTLED)
+        case ToolOutcomeUnknown():
+            return in_phase(facts.tools, event.tool, CallPhase.UNKNOWN)
+        case _:
+            return facts.tools
+
+
+def in_phase(calls: Sequence[OpenCall], tool: str, phase: CallPhase, only: CallPhase | None = None) -> tuple[OpenCall, ...]:
+    """The calls with this one in this phase; with ``only``, if it was in that one."""
+    return tuple(
+        OpenCall(call.request, phase) if call.request.tool == tool and only in (None, call.phase) else call for call in calls
+    )
 
 
 @yes_no
@@ -297,10 +348,18 @@ def retries_left(facts: RunFacts, event: Event) -> bool:
     return facts.attempt <= facts.settings.max_evaluation_retries
 
 
+@yes_no
+def unreadable_before(facts: RunFacts, event: VerdictReached) -> bool:
+    """Has the judge of this answer been asked once more already, because nobody could read its verdict?"""
+    return facts.unreadable
+
+
 @one_of(Verdict)
 def verdict(facts: RunFacts, event: VerdictReached) -> Verdict:
     """Did the answer pass: completed, and confidence at or above the threshold?"""
     if not event.reached:
         return Verdict.UNKNOWN
+    if not event.readable:
+        return Verdict.UNREADABLE
     passed = event.completed and event.confidence >= facts.settings.confidence_threshold
     return Verdict.PASSED if passed else Verdict.FAILED

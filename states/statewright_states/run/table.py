@@ -7,11 +7,14 @@ that means. For every (state, event) the answers to the questions asked decide w
 import unless exactly one does for every combination. What is not declared here is refused, and the refusal is recorded.
 Nothing outside this file changes a run's status.
 
-Messages that are too many or too long are compacted: it is planned what can be done, then summarised where something can be,
-and as a last resort the oldest exchanges are dropped; what fits into no window then ends the run. Each is a row.
+A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the run deadline end at
+once. ``SAME`` keeps the state. An answer that no row of a cell asks about does not matter there.
 
-Reading aid. A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the
-run deadline end at once. ``SAME`` keeps the state. An answer that no row of a cell asks about does not matter there.
+**What is not in this table**: what a reply is (``statewright.core.replies``) and a verdict says (``statewright.context.judge``);
+which calls need a person (``statewright.core.inputs``); how messages are mended (``statewright.context.repair``), measured
+(``statewright.context.estimates``), summarised (``statewright.context.builder``) and dropped (``statewright.context.transcript``);
+prices (``statewright.config.prices``); guards (``statewright.hooks.asking``); whose turn it is (``statewright.runtime.lanes``); who
+may write (``statewright.journal.stores``); what a run taken up is told (``statewright.runtime.resumption``).
 """
 
 from __future__ import annotations
@@ -41,9 +44,11 @@ from statewright_states.run.effects import (
     fold,
     join_lane,
     judge,
-    launch_tools,
+    launch_next,
+    launch_together,
     nudge,
     nudge_to_continue,
+    pause_deadline,
     plan_compaction,
     replace_old_exchanges,
     settle_unknown,
@@ -66,9 +71,11 @@ from statewright_states.run.events import (
     LaneGranted,
     MessageUnreadable,
     OutcomeStated,
+    PersonAsked,
     ReplyReceived,
     RunAdmitted,
     RunDeadline,
+    RunDeadlinePaused,
     StartDenied,
     SummaryFailed,
     SummaryReady,
@@ -99,6 +106,8 @@ from statewright_states.run.questions import (
     may_decide,
     needs_person,
     nudged,
+    only_persons,
+    paused,
     pressure,
     remedy,
     repeating,
@@ -106,7 +115,9 @@ from statewright_states.run.questions import (
     same_again,
     steps_left,
     stopping,
+    together,
     tools_affordable,
+    unreadable_before,
     verdict,
 )
 from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
@@ -115,14 +126,13 @@ S = RunState
 R = StopReason
 FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER, SILENT = ReplyKind
 FRESH, AGAIN, GOES_ON = Repetition
-PASSED, FAILED, UNKNOWN = Verdict
+PASSED, FAILED, UNKNOWN, UNREADABLE = Verdict
 NOTHING, CALLS, A_PERSON = Left
 ENDS: Mapping[StrEnum, Given] = {S(status): gives(FinishRun, reason=reasons) for status, reasons in REASONS.items()}
 """The last entry, and the reasons that there are for each end."""
 FINAL = tuple(ENDS)
 LIVE = tuple(state for state in S if state not in FINAL)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
-TIMED = (S.GENERATING, S.AWAITING_APPROVAL, S.COMPACTING, S.EVALUATING, S.CLOSING)
 STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_all("run ended")
 
 # fmt: off
@@ -164,8 +174,10 @@ RUN: Table[RunFacts] = Table(
             req=("R-STOP-1", "R-TRANS-2"), why="nothing is begun after a stop; each call is told so"),
         Row("RUN-11", S.GENERATING, ReplyReceived, S.AWAITING_APPROVAL, when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.yes, needs_person.yes), do=(ask_about_tools,),
             req=("R-APPR-1", "R-TOOL-2"), why="a person is asked before any call of this reply runs"),
-        Row("RUN-12", S.GENERATING, ReplyReceived, S.ACTING,            when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.yes, needs_person.no), do=(launch_tools,),
-            req=("R-TOOL-1", "R-PAR-1"), why="the model asked for tools, and none needs a person"),
+        Row("RUN-12", S.GENERATING, ReplyReceived, S.ACTING,            when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.yes, needs_person.no, together.yes), do=(launch_together,),
+            req=("R-TOOL-1", "R-PAR-1"), why="the model asked for tools that may run beside each other: as many begin as may at once"),
+        Row("RUN-164", S.GENERATING, ReplyReceived, S.ACTING,           when=(kind.is_(TOOLS), stopping.no, repeating.is_(FRESH), tools_affordable.yes, needs_person.no, together.no), do=(launch_next,),
+            req=("R-TOOL-1", "R-PAR-1"), why="the model asked for tools that go one after another: the first begins"),
         Row("RUN-111", S.GENERATING, ReplyReceived, S.ACTING,           when=(kind.is_(TOOLS), stopping.no, repeating.is_(AGAIN)), do=(answer_repeated,),
             req=("R-REPLY-6",), why="the same calls once too often: the model is told so, with the earlier results; nothing runs"),
         Row("RUN-13", S.GENERATING, ReplyReceived, S.PARTIAL,           when=(kind.is_(TOOLS), stopping.no, repeating.is_(GOES_ON)), do=(OUT_OF_REACH, finish(R.REPEATING)),
@@ -233,19 +245,29 @@ RUN: Table[RunFacts] = Table(
         Row("RUN-132", S.GENERATING,        CallFailed,     S.PARTIAL,           when=(call_fault.is_(CallFault.BLOCKED),), do=(finish(R.BLOCKED),),
             req=("R-HOOK-1",), why="a guard does not let the request out; what was done so far is kept"),
         # -- awaiting approval ---------------------------------------------------------------------------------------
-        Row("RUN-31", S.AWAITING_APPROVAL, CallDecided, SAME,           when=(ends_run.no, all_decided.no),
+        Row("RUN-170", (S.AWAITING_APPROVAL, S.ACTING), PersonAsked, SAME, when=(only_persons.no,),
+            req=("R-TIME-5",), why="a person is asked about a call; others are being assessed or at work, or the timer stands still"),
+        Row("RUN-171", (S.AWAITING_APPROVAL, S.ACTING), PersonAsked, SAME, when=(only_persons.yes,), do=(pause_deadline,),
+            req=("R-TIME-5",), why="a person is asked, and nothing else is under way: the run's time stands still"),
+        Row("RUN-31", S.AWAITING_APPROVAL, CallDecided, SAME,           when=(ends_run.no, all_decided.no, only_persons.no),
             req=("R-APPR-1",), why="others are still open"),
-        Row("RUN-32", S.AWAITING_APPROVAL, CallDecided, S.ACTING,       when=(ends_run.no, all_decided.yes), do=(launch_tools,),
-            req=("R-APPR-1", "R-TOOL-2"), why="every call is decided: run what is allowed, settle what is not, in order"),
+        Row("RUN-172", S.AWAITING_APPROVAL, CallDecided, SAME,          when=(ends_run.no, all_decided.no, only_persons.yes), do=(pause_deadline,),
+            req=("R-APPR-1", "R-TIME-5"), why="it was the last that was being assessed, others wait for a person: the run's time stands still"),
+        Row("RUN-32", S.AWAITING_APPROVAL, CallDecided, S.ACTING,       when=(ends_run.no, all_decided.yes, paused.yes), do=(watch_deadline, launch_next),
+            req=("R-APPR-1", "R-TOOL-2", "R-TIME-5"), why="every call is decided: the run's time goes on; run what is allowed, settle what is not, one after another"),
+        Row("RUN-173", S.AWAITING_APPROVAL, CallDecided, S.ACTING,      when=(ends_run.no, all_decided.yes, paused.no), do=(launch_next,),
+            req=("R-APPR-1", "R-TOOL-2"), why="every call is decided, the last by its assessment, so that the run's time never stood still"),
         Row("RUN-69", S.AWAITING_APPROVAL, CallDecided, S.PARTIAL,      when=(ends_run.yes,), do=(OUT_OF_REACH, finish(R.APPROVAL_DENIED)),
             req=("R-APPR-2", "R-TRANS-2"), why="the person rejected the run with the call"),
         # -- acting --------------------------------------------------------------------------------------------------
-        Row("RUN-33", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.no), do=(launch_tools,),
-            req=("R-PAR-1",), why="others of this reply are still open; where they go in order, it is the next one's turn"),
+        Row("RUN-33", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.no, together.yes), do=(launch_together,),
+            req=("R-PAR-1",), why="others of this reply are still open: another one begins where one may beside those under way"),
+        Row("RUN-165", S.ACTING,    ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.no, together.no), do=(launch_next,),
+            req=("R-PAR-1",), why="others of this reply are still open, and go one after another: it is the next one's turn"),
         Row("RUN-34", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.yes),
             req=("R-STOP-1",), why="what is launched is finished"),
-        Row("RUN-70", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(A_PERSON), stopping.no),
-            req=("R-REC-3",), why="only a lost outcome is left: a person is being asked"),
+        Row("RUN-70", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(A_PERSON), stopping.no), do=(pause_deadline,),
+            req=("R-REC-3", "R-TIME-5"), why="only a lost outcome is left: a person is being asked, and the run's time stands still"),
         Row("RUN-35", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(NOTHING), stopping.yes), do=(finish(R.INTERRUPTED),),
             req=("R-STOP-1",), why="what was launched is finished, and a stop was asked for"),
         Row("RUN-78", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(A_PERSON), stopping.yes), do=(finish(R.TOOL_OUTCOME_UNKNOWN),),
@@ -260,12 +282,16 @@ RUN: Table[RunFacts] = Table(
             req=("R-CTX-1",), why="the context gets long: summarise old exchanges before the next step"),
         Row("RUN-40", S.ACTING,     ToolSettled,   S.GENERATING,        when=(left.is_(NOTHING), stopping.no, budget_left.yes, steps_left.yes, pressure.no), do=(call_model,),
             req=("R-STEP-1",), why="every call has its result: the next step"),
-        Row("RUN-41", S.ACTING,     ToolOutcomeUnknown, SAME,           when=(stopping.no,), do=(ask_outcome,),
-            req=("R-REC-3",), why="a call that may not run twice began, and its end was lost: ask a person"),
+        Row("RUN-41", S.ACTING,     ToolOutcomeUnknown, SAME,           when=(stopping.no, only_persons.no), do=(ask_outcome,),
+            req=("R-REC-3",), why="a call that may not run twice began, and its end was lost: ask a person; others are at work"),
+        Row("RUN-168", S.ACTING,    ToolOutcomeUnknown, SAME,           when=(stopping.no, only_persons.yes), do=(ask_outcome, pause_deadline),
+            req=("R-REC-3", "R-TIME-5"), why="a call that may not run twice began, its end was lost, and nothing else is under way: ask a person; the run's time stands still"),
         Row("RUN-71", S.ACTING,     ToolOutcomeUnknown, S.PARTIAL,      when=(stopping.yes,), do=(cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-REC-3", "R-STOP-1"), why="stopping: the lost outcome is reported, nobody is waited for"),
-        Row("RUN-72", S.ACTING,     OutcomeStated, SAME,                when=(awaited.yes, go_on.yes), do=(withdraw_question, settle_unknown),
-            req=("R-REC-3",), why="a person looked and lets the run go on"),
+        Row("RUN-72", S.ACTING,     OutcomeStated, SAME,                when=(awaited.yes, go_on.yes, paused.yes), do=(watch_deadline, withdraw_question, settle_unknown),
+            req=("R-REC-3", "R-TIME-5"), why="a person looked and lets the run go on, and so does its time"),
+        Row("RUN-169", S.ACTING,    OutcomeStated, SAME,                when=(awaited.yes, go_on.yes, paused.no), do=(withdraw_question, settle_unknown),
+            req=("R-REC-3",), why="a person looked and lets the run go on, while other calls were at work"),
         Row("RUN-73", S.ACTING,     OutcomeStated, S.PARTIAL,           when=(awaited.yes, go_on.no), do=(cancel_tools, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-REC-3", "R-TRANS-2"), why="a person looked and ends the run"),
         # -- compacting: a summary first, dropping as the last resort ------------------------------------------------
@@ -312,6 +338,14 @@ RUN: Table[RunFacts] = Table(
             req=("R-EVAL-2",), why="the last attempt was judged too, and failed"),
         Row("RUN-52", S.EVALUATING, VerdictReached, S.PARTIAL,          when=(verdict.is_(FAILED), full_evaluation.no), do=(finish(R.EVALUATION_FAILED),),
             req=("R-EVAL-1",), why="one judgement, and it failed; the answer is kept"),
+        Row("RUN-160", S.EVALUATING, VerdictReached, SAME,              when=(verdict.is_(UNREADABLE), unreadable_before.no, stopping.no, budget_left.yes), do=(judge,),
+            req=("R-EVAL-4",), why="words that are no verdict: the judge is told so, and asked once more"),
+        Row("RUN-161", S.EVALUATING, VerdictReached, S.SUCCESS,         when=(verdict.is_(UNREADABLE), unreadable_before.yes), do=(finish(R.COMPLETED),),
+            req=("R-EVAL-4", "R-EVAL-3"), why="asked twice, and nobody can read the verdict: the answer stands, unverified"),
+        Row("RUN-162", S.EVALUATING, VerdictReached, S.SUCCESS,         when=(verdict.is_(UNREADABLE), unreadable_before.no, stopping.yes), do=(finish(R.COMPLETED),),
+            req=("R-STOP-1", "R-EVAL-4"), why="a stop allows no further model call: the answer stands, unverified"),
+        Row("RUN-163", S.EVALUATING, VerdictReached, S.SUCCESS,         when=(verdict.is_(UNREADABLE), unreadable_before.no, stopping.no, budget_left.no), do=(finish(R.COMPLETED),),
+            req=("R-BUDG-1", "R-EVAL-4"), why="no budget to ask the judge once more: the answer stands, unverified"),
         # -- closing -------------------------------------------------------------------------------------------------
         Row("RUN-53", S.CLOSING,    ReplyReceived, S.PARTIAL,           do=(OUT_OF_REACH, finish(R.MAX_STEPS)),
             req=("R-STEP-2",), why="the closing words are the output; the limit stays the reason"),
@@ -338,15 +372,19 @@ RUN: Table[RunFacts] = Table(
             req=("R-FAULT-1",), why="nothing is under way and nobody is asked: it would hang for ever, so it ends and says what hangs"),
         Row("RUN-129", LIVE,        EstimatorFailed, SAME,
             req=("R-CTX-6",), why="a broken estimator ends no run: the rule of thumb takes its place, visibly"),
+        Row("RUN-167", (S.AWAITING_APPROVAL, S.ACTING), RunDeadlinePaused, SAME,
+            req=("R-TIME-5",), why="how much of its time the run has used is on record: a wait costs none, however long and in whichever process"),
         # -- taken up again from the journal -------------------------------------------------------------------------
         Row("RUN-80", S.QUEUED,     Resumed,       SAME,                do=(join_lane,),
             req=("R-REC-1",), why="its place in the lane was lost with the process"),
         Row("RUN-81", S.PREPARING,  Resumed,       SAME,                do=(watch_deadline, build_context),
             req=("R-REC-1",), why="building the context again changes nothing"),
-        Row("RUN-82", TIMED,        Resumed,       SAME,                do=(watch_deadline,),
+        Row("RUN-82", ASKING,       Resumed,       SAME,                do=(watch_deadline,),
             req=("R-REC-1",), why="its calls are taken up again by rows of their own"),
-        Row("RUN-83", S.ACTING,     Resumed,       SAME,                do=(watch_deadline, ask_outcomes_again),
+        Row("RUN-83", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,   when=(paused.no,), do=(watch_deadline, ask_outcomes_again),
             req=("R-REC-1", "R-REC-3"), why="its tools are taken up again by rows of their own; an open question is asked again"),
+        Row("RUN-174", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,  when=(paused.yes,), do=(ask_outcomes_again,),
+            req=("R-REC-1", "R-REC-3", "R-TIME-5"), why="only persons were waited for: they are asked again, and the run's time goes on standing still"),
     ),
     ignores=(
         Ignore("RUN-90", FINAL,    StopRequested,      req=("R-LATE-1",), why="the run has ended"),

@@ -44,6 +44,13 @@ class AbandonTool(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class ReportAsked(Command):
+    """Tell the run that a person is being asked about this call."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
 class ReportDecided(Command):
     """Tell the run that this call is ready for its turn."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.messages import MessageDigest, PayloadDigest
 from statewright_states.words.vocabulary import HookDecision, ToolRequest
 
@@ -14,12 +14,14 @@ from statewright_states.words.vocabulary import HookDecision, ToolRequest
 class ToolRequested(Event):
     """The model asked for this call. ``released`` says that it may run as soon as it is found to be in order.
 
-    ``rule`` says what its approval takes, should it need one; None: one person, whoever it is.
+    ``rule`` says what its approval takes, should it need one; None: one person, whoever it is. ``without_a_person`` says
+    what happens where nobody can be asked.
     """
 
     request: ToolRequest
     released: bool
     rule: ApprovalRule | None = None
+    without_a_person: WithoutAPerson = WithoutAPerson.WAIT
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class ApprovalGiven(Event):
 
 @dataclass(frozen=True, slots=True)
 class NobodyToAsk(Event):
-    """There is no way to ask a person, and the run was told to deny then. ``message`` is the tool message that says so."""
+    """There is no way to ask a person. ``message`` is the tool message that says so, for a call that is denied then."""
 
     message: MessageDigest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from statewright_states.frozen import dataclass
-from statewright_states.words.approval import UNSIGNED, SignOff
+from statewright_states.words.approval import UNSIGNED, SignOff, WithoutAPerson
 from statewright_states.words.messages import MessageDigest
 from statewright_states.words.tool_effects import ToolEffect
 
@@ -62,6 +62,7 @@ class ToolFacts:
     approval: Approval = Approval.OPEN
     signed: SignOff | None = None
     """Where its sign-off stands; None: one person may allow it, whoever it is, and nobody has said anything yet."""
+    without_a_person: WithoutAPerson = WithoutAPerson.WAIT
     arguments: str = ""
     message: MessageDigest | None = None
     starts: int = 0

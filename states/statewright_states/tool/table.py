@@ -8,6 +8,13 @@ refused, so that messages and results keep the order in which the model asked.
 
 A call that was running when the process died is run again only if its tool is declared ``read`` or ``idempotent``. Any
 other becomes ``outcome_unknown``: never silently twice, never silently lost.
+
+**What is not in this table**: which tool a name means, whether policy allows the call, how long it may take and whether it is
+a dry run (``statewright.runtime.effects.tool_calls``); whether its arguments parse (``statewright.tools.arguments``); which calls
+need a person (``statewright_states.words.tool_effects``) and what a statement counts for (``statewright_states.words.approval``);
+what a message from another process means (``statewright.runtime.decisions``); guards (``statewright.hooks.asking``); how the tool
+is run (``statewright.tools.execution``); what the model sees of a result (``statewright.tools.truncation``); the words it is told
+(``statewright.config.prompts``); order, parallelism and repeated calls (``statewright_states.run.table``).
 """
 
 from __future__ import annotations
@@ -23,6 +30,7 @@ from statewright_states.tool.commands import (
     AbandonTool,
     AskPerson,
     AssessTool,
+    ReportAsked,
     ReportDecided,
     ReportOutcomeUnknown,
     ReportSettled,
@@ -45,7 +53,7 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
-from statewright_states.words.approval import SignOff, Standing, Statement, statement_of
+from statewright_states.words.approval import SignOff, Standing, Statement, WithoutAPerson, statement_of
 from statewright_states.words.tool_effects import ToolEffect
 
 # -- questions -------------------------------------------------------------------------------------------------------
@@ -93,6 +101,12 @@ def decided_before(facts: ToolFacts, event: ApprovalGiven | NobodyToAsk) -> bool
     return facts.approval is not Approval.OPEN
 
 
+@one_of(WithoutAPerson)
+def without_a_person(facts: ToolFacts, event: NobodyToAsk) -> WithoutAPerson:
+    """What is a call to do about which nobody can be asked?"""
+    return facts.without_a_person
+
+
 def _statement(event: ApprovalGiven) -> Statement:
     return statement_of(event.approve, event.meaning)
 
@@ -116,6 +130,11 @@ def assess(facts: ToolFacts, event: ToolRequested | ToolAssessed | ToolResumed) 
 @effect
 def ask_person(facts: ToolFacts, event: Event) -> AskPerson:
     return AskPerson(facts.tool, event.arguments if isinstance(event, ToolAssessed) else facts.arguments)
+
+
+@effect
+def report_asked(facts: ToolFacts, event: Event) -> ReportAsked:
+    return ReportAsked(facts.tool)
 
 
 @effect
@@ -168,7 +187,7 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
         case ApprovalGiven() if event.arguments == facts.arguments:
             signed = facts.sign_off.after(event.actor, _statement(event))
             facts = replace(facts, approval=_decided(facts, event), signed=signed, message=event.message)
-        case NobodyToAsk():
+        case NobodyToAsk() if facts.without_a_person is WithoutAPerson.DENY:
             facts = replace(facts, approval=Approval.REJECTED, message=event.message)
         case ToolStopped() if any(isinstance(command, ReportSettled) for command in commands):
             facts = replace(facts, message=event.message)
@@ -189,7 +208,15 @@ def fold(facts: ToolFacts, event: Event, commands: tuple[Command, ...]) -> ToolF
 def _requested(event: ToolRequested) -> ToolFacts:
     request = event.request
     signed = SignOff(event.rule) if event.rule else None
-    return ToolFacts(request.tool, request.call_id, request.name, request.effect, event.released, signed=signed)
+    return ToolFacts(
+        tool=request.tool,
+        call_id=request.call_id,
+        name=request.name,
+        effect=request.effect,
+        released=event.released,
+        signed=signed,
+        without_a_person=event.without_a_person,
+    )
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -206,6 +233,7 @@ ENDS: Mapping[StrEnum, Given] = {
 """What the run is told of an end."""
 FINAL = tuple(ENDS)
 PENDING, CLEAR, PERSON, FAULTY, DENIED = Assessment
+WAIT, DENY = WithoutAPerson
 APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.OPEN
 
 # fmt: off
@@ -221,7 +249,7 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-TOOL-1",), why="in order, and its turn has come"),
         Row("TOOL-03", S.REQUESTED, ToolAssessed,  SAME,                when=(assessment.is_(CLEAR), released.no), do=(report_decided,),
             req=("R-TOOL-2",), why="in order, but others of this reply still wait for a person"),
-        Row("TOOL-04", S.REQUESTED, ToolAssessed,  S.AWAITING_APPROVAL, when=(assessment.is_(PERSON),), do=(ask_person,),
+        Row("TOOL-04", S.REQUESTED, ToolAssessed,  S.AWAITING_APPROVAL, when=(assessment.is_(PERSON),), do=(ask_person, report_asked),
             req=("R-APPR-1",), why="policy wants a person to allow exactly this call"),
         Row("TOOL-05", S.REQUESTED, ToolAssessed,  S.FAILED,            when=(assessment.is_(FAULTY), released.yes), do=(report_settled,),
             req=("R-TOOL-3",), why="the model is told what is wrong with the call; nothing runs"),
@@ -255,10 +283,12 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-APPR-1", "R-APPR-2"), why="decided; it acts on it when its turn comes"),
         Row("TOOL-27", S.AWAITING_APPROVAL, ApprovalGiven, SAME,        when=(same_call.yes, approval.is_(UNDECIDED)), do=(ask_person,),
             req=("R-APPR-5", "R-APPR-7"), why="a review, or one approval of several: it is counted, and the question stays open"),
-        Row("TOOL-40", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(released.no,), do=(report_decided,),
+        Row("TOOL-40", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(without_a_person.is_(DENY), released.no), do=(report_decided,),
             req=("R-APPR-8",), why="nobody can be asked, and the run is not to wait: denied; it settles when its turn comes"),
-        Row("TOOL-41", S.AWAITING_APPROVAL, NobodyToAsk, S.DENIED,      when=(released.yes,), do=(report_settled,),
+        Row("TOOL-41", S.AWAITING_APPROVAL, NobodyToAsk, S.DENIED,      when=(without_a_person.is_(DENY), released.yes), do=(report_settled,),
             req=("R-APPR-8",), why="nobody can be asked, and the run is not to wait: denied, and its turn had come"),
+        Row("TOOL-70", S.AWAITING_APPROVAL, NobodyToAsk, SAME,          when=(without_a_person.is_(WAIT),),
+            req=("R-APPR-8",), why="nobody can be asked here: the question stays open for somebody who decides from elsewhere"),
         # -- it ran --------------------------------------------------------------------------------------------------
         Row("TOOL-20", S.RUNNING,   ToolReturned,  S.RETURNED,          do=(report_settled,),
             req=("R-TOOL-1",), why="the full result is stored, the model is shown at most its bound"),

@@ -46,6 +46,14 @@ class Standing(StrEnum):
     """Nobody has reviewed the call yet, and a review comes first."""
 
 
+class WithoutAPerson(StrEnum):
+    """What becomes of a call that needs a person where nobody can be asked."""
+
+    WAIT = "wait"
+    """It waits for somebody who decides from elsewhere."""
+    DENY = "deny"
+
+
 @dataclass(frozen=True, slots=True)
 class ApprovalRule:
     """What a call needs before it may run. The rule of a run never changes while it lives."""

@@ -35,6 +35,10 @@ class ReplyObserver(Protocol):
         """The service accepted the request and the reply begins (called once per attempt, streamed or not)."""
         ...
 
+    def resent(self) -> None:
+        """The request is sent once more: its kept connection was closed before anything of a reply came."""
+        ...
+
     def chunk(self, chunk: StreamChunk) -> None:
         """A piece of text arrived (only when the request asked for a stream)."""
         ...

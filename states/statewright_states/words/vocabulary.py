@@ -86,9 +86,13 @@ class CancelRequested(Event):
 
 @dataclass(frozen=True, slots=True)
 class Resumed(Event):
-    """The run was taken up again from its journal; what was in flight is in flight no longer."""
+    """The run was taken up again from its journal; what was in flight is in flight no longer.
+
+    ``worked_us``, for a run whose time was running: from the start of its timer to its last entry, in microseconds.
+    """
 
     epoch: int
+    worked_us: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,14 @@ import pytest
 from statewright.cli.timeline import Timeline, seconds
 from statewright.config.settings import RetryConfig
 from statewright.runtime.observers import RunEvent
-from statewright_states.call.events import AttemptFailed, BackoffElapsed, CallRequested, ReplyBegan, StepDeadline
+from statewright_states.call.events import (
+    AttemptFailed,
+    AttemptReplied,
+    BackoffElapsed,
+    CallRequested,
+    ReplyBegan,
+    StepDeadline,
+)
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
 from statewright_states.plan_build import events as plan_build
@@ -53,6 +60,14 @@ def entry(
     event: Event, instance: str = "run", *, at_s: float = 0.0, to: str = "acting", row: str = "X-1", note: str = ""
 ) -> RunEvent:
     return RunEvent("run-1", 1, int(at_s * 1_000_000), instance.partition("-")[0], instance, event, row, "here", to, note)
+
+
+def test_an_attempt_whose_request_was_sent_once_more_says_so() -> None:
+    failed = AttemptFailed(1, Fault.TRANSIENT, "ConnectionFailed", "it broke", resent=1)
+    told = "sent 1 time more: its kept connection was closed"
+    assert told in words(entry(failed, "call-1"))
+    assert told in words(entry(AttemptReplied(1, "", None, None, "stop", 1, 1, 0, 0, 0, resent=1), "call-1"))
+    assert "sent" not in words(entry(ATTEMPT, "call-1"))
 
 
 def words(*entries: RunEvent) -> str:

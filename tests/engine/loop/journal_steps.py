@@ -133,6 +133,7 @@ class RecordedAnswers(EveryAnswer):
         event = self._record.event
         assert isinstance(event, VerdictReached), event
         return {
+            "readable": event.readable,
             "completed": event.completed,
             "confidence": event.confidence,
             "issues": event.issues,

@@ -151,8 +151,8 @@ def _compactions_are_as_recorded(shapes: Sequence[Shape]) -> None:
 
 
 def worst_case_requests(config: AgentConfig) -> int:
-    """The most requests that one run may send to models: every step compacted twice and asked twice, all retried."""
+    """The most requests that one run may send to models: each step compacted and asked twice, two verdicts, all retried."""
     attempts_at_the_task = 1 + (config.evaluation.max_retries if config.evaluation.mode == "full" else 0)
     steps = config.max_steps * attempts_at_the_task
-    logical = 4 * steps + attempts_at_the_task + 1
+    logical = 4 * steps + 2 * attempts_at_the_task + 1
     return logical * config.retry.max_attempts * (1 + len(config.retry.fallback_models))

@@ -121,7 +121,8 @@ class _Stage:
         _nothing_happened_twice(self.bench)
         deadline_s = self.case.config.run_timeout_s
         if deadline_s and self.processes == 1:
-            assert self.ended_at_s <= deadline_s + CLOSING_S, f"ended after {self.ended_at_s} s"
+            worked_s = self.ended_at_s - paused_s(shapes)
+            assert worked_s <= deadline_s + CLOSING_S, f"ended after {worked_s} s of work"
 
     def _loop(self, journal: Journal) -> AgentLoop:
         case = self.case
@@ -176,6 +177,18 @@ async def _happen(after_s: float, what: Any, loop: AgentLoop) -> None:
 # -- what a configuration bounds -------------------------------------------------------------------------------------
 
 Shapes = Sequence[Mapping[str, Any]]
+
+
+def paused_s(shapes: Sequence[Mapping[str, Any]]) -> float:
+    """How long the timer over the run was put aside, by the times of the entries that command it."""
+    waited_us, since_us = 0, None
+    for shape in shapes:
+        for command in shape.get("commands", ()):
+            if command["command"] == "PauseRunDeadline":
+                since_us = shape["at_us"]
+            elif command["command"] == "WatchRunDeadline" and since_us is not None:
+                waited_us, since_us = waited_us + shape["at_us"] - since_us, None
+    return (waited_us + (shapes[-1]["at_us"] - since_us if since_us is not None else 0)) / 1_000_000
 
 
 def _no_defect(case: Case, shapes: Shapes) -> None:

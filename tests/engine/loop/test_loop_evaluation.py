@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from loop_scenarios import asks, call, judges, play, says
+from loop_scenarios import asks, call, judges, play, says, stop
 from loop_tools import Bench
-from statewright import AgentConfig, EvaluationConfig, EvaluationMode, LLMResponse
+from statewright import AgentConfig, BudgetConfig, EvaluationConfig, EvaluationMode, LLMResponse
+from statewright_providers.scripted import Delay
 from statewright_states.errors import AuthenticationFailed
 
 BASIC = AgentConfig(evaluation=EvaluationConfig(mode=EvaluationMode.BASIC))
@@ -40,8 +41,39 @@ def test_one_failed_judgement_ends_a_basic_run_partial_with_the_answer_kept() ->
 
 
 @pytest.mark.parametrize("words", ["", "looks good to me", '{"completed": "yes", "confidence": 1}', '{"completed": true}'])
-def test_a_judgement_that_cannot_be_read_counts_as_failed(words: str) -> None:
-    assert play([says("done"), says(words)], config=BASIC).reason == "evaluation_failed"
+def test_a_judgement_that_cannot_be_read_is_asked_for_once_more_and_then_verifies_nothing(words: str) -> None:
+    outcome = play([says("done"), says(words), says(words)], config=FULL)
+    assert (outcome.status, outcome.reason, outcome.state.verified) == ("success", "completed", None)
+    assert (outcome.path.count("RUN-160"), outcome.path[-1], len(outcome.provider.requests)) == (1, "RUN-161", 3)
+
+
+@pytest.mark.parametrize(("verdict", "ending"), [(judges(True), ("success", True)), (FAILED, ("partial", False))])
+def test_what_the_judge_says_when_asked_once_more_counts(verdict: LLMResponse, ending: tuple[str, bool]) -> None:
+    outcome = play([says("done"), says("hm"), verdict], config=BASIC)
+    assert (outcome.status, outcome.state.verified) == ending
+
+
+def test_a_judge_that_is_asked_once_more_is_told_why() -> None:
+    first, second = (
+        request.messages[-1].content or ""
+        for request in play([says("done"), says("hm"), judges(True)], config=BASIC).provider.requests[1:]
+    )
+    assert second.removeprefix(first).strip() == BASIC.prompts.unreadable_verdict
+
+
+def test_the_judge_of_each_attempt_is_asked_once_more() -> None:
+    hm = says("hm")
+    outcome = play([says("a"), hm, FAILED, says("b"), hm, FAILED, says("c"), hm, hm], config=FULL)
+    assert (outcome.path.count("RUN-160"), outcome.path[-1], outcome.state.final_output) == (3, "RUN-161", "c")
+
+
+def test_a_judge_is_not_asked_once_more_beyond_the_budget_or_after_a_stop() -> None:
+    poor = AgentConfig(evaluation=BASIC.evaluation, budget=BudgetConfig(max_model_calls=2))
+    for outcome in (
+        play([says("done"), says("hm")], config=poor),
+        play([says("done"), Delay(9), says("hm")], config=BASIC, at=[(5, stop)]),
+    ):
+        assert (outcome.status, outcome.state.verified, len(outcome.provider.requests)) == ("success", None, 2)
 
 
 def test_a_judge_that_cannot_be_reached_leaves_the_status_and_verifies_nothing() -> None:

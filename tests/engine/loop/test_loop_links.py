@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import pytest
@@ -42,7 +42,7 @@ from statewright_states.words.ports import Journal
 from test_loop_rows import SCENARIOS, Office, Play, Rows
 from test_loop_stall import talk_of_stalls
 from test_plan_build_rows import SCENARIOS as TASKS
-from test_plan_build_rows import BrokenStore
+from test_plan_build_rows import BrokenStore, unrecorded_task, waiting_task
 
 COMMANDS = {"run": of_run, "call": of_call, "tool": of_tool, "plan_build": of_plan_build}
 
@@ -186,7 +186,14 @@ def seen_in_tasks() -> set[Talk]:
         fresh = {"journal": BrokenStore(MemoryJournal())} if "journal" in options else {}
         played = play(script, Bench().tools, **options | fresh)
         seen |= played.rows.talk | run_virtual(across_records(played.journal))
+    for stands in (waiting_task, unrecorded_task):
+        for phase in ("plan", "build"):
+            seen |= run_virtual(talk_of_a_task(stands(phase)))
     return seen | taken_up_again()
+
+
+async def talk_of_a_task(work: Awaitable[Journal]) -> frozenset[Talk]:
+    return talk_in([shape for shape in await shapes_of(await work, TASK) if shape["kind"] == "decision"])
 
 
 def test_every_link_that_is_seen_is_declared_and_every_declared_one_is_seen() -> None:

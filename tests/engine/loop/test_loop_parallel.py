@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from loop_scenarios import Outcome, Person, asks, call, play, says
+from loop_invariants import shapes_of
+from loop_scenarios import RUN_ID, Outcome, Person, asks, call, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, ToolCall
+from statewright.testing.virtual_time import run_virtual
 
 
 def beside(*asked: ToolCall, config: AgentConfig | None = None, approver: Person | None = None) -> tuple[Outcome, Bench]:
@@ -49,6 +51,30 @@ def test_without_parallel_tools_calls_run_one_after_another() -> None:
 def test_one_call_that_must_run_alone_puts_all_in_order() -> None:
     _, bench = beside(*looks(2), call("peer"))
     assert bench.most == 1
+
+
+@pytest.mark.parametrize(
+    ("asked", "config", "together"),
+    [
+        (looks(3), AgentConfig(), True),
+        (looks(3), AgentConfig(parallel_tools=False), False),
+        (looks(3), AgentConfig(max_parallel_tools=1), False),
+        ([*looks(2), call("peer")], AgentConfig(), False),
+    ],
+    ids=["safe", "switched off", "one at a time", "one is not safe"],
+)
+def test_whether_calls_run_side_by_side_is_a_decision_on_record(
+    asked: list[ToolCall], config: AgentConfig, together: bool
+) -> None:
+    async def answered() -> dict[str, bool]:
+        outcome = await playing([asks(*asked), says("done")], Bench().tools, config)
+        return {
+            shape["row"]: shape["answers"]["together"]
+            for shape in await shapes_of(outcome.journal, RUN_ID)
+            if shape.get("row") in ("RUN-12", "RUN-33", "RUN-164", "RUN-165")
+        }
+
+    assert run_virtual(answered()) == dict.fromkeys(("RUN-12", "RUN-33") if together else ("RUN-164", "RUN-165"), together)
 
 
 def test_one_call_that_needs_a_person_puts_all_in_order_and_none_begins_before_the_decision() -> None:

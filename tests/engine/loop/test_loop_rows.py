@@ -119,6 +119,7 @@ scenario(
     *("TOOL-01", "TOOL-02", "TOOL-20"),
     script=[asks(call("look"), call("look")), says("done")],
 )
+scenario("calls go one after another", "RUN-164", "RUN-165", script=[asks(call("peer"), call("peer")), says("done")])
 scenario("no step is allowed", "RUN-04", script=[], config=AgentConfig(max_steps=0))
 scenario("no call is paid for", "RUN-05", script=[], config=AgentConfig(budget=BudgetConfig(max_model_calls=0)))
 scenario("the task is too long", "RUN-120", "RUN-124", script=[], config=SMALL, prompt="word " * 1000)
@@ -141,6 +142,10 @@ scenario(
     "a judge is not paid for", "RUN-61",
     script=[says("a")], config=AgentConfig(evaluation=BASIC, budget=BudgetConfig(max_model_calls=1)),
 )  # fmt: skip
+scenario("a judge whom nobody understands", "RUN-160", "RUN-161",
+         script=[says("a"), says("hm"), says("hm")], config=AgentConfig(evaluation=BASIC))  # fmt: skip
+scenario("a judge whom nobody understands is not paid for again", "RUN-163", script=[says("a"), says("hm")],
+         config=AgentConfig(evaluation=BASIC, budget=TWO_CALLS.budget))  # fmt: skip
 scenario("nothing to say", "RUN-110", script=[says("NO_REPLY")], config=AgentConfig(evaluation=BASIC))
 scenario("the same calls again and again", "RUN-111", "RUN-13", "TOOL-60", script=[LOOK] * 5)
 scenario("too many calls for the budget", "RUN-63", script=[LOOK], config=AgentConfig(budget=BudgetConfig(max_tool_calls=0)))
@@ -187,9 +192,12 @@ scenario("a model with a key is not paid for", "RUN-140", "CALL-42", script=[NO_
 scenario("there is no key", "CALL-08", script=[NO_KEY])
 scenario(
     "some calls need a person",
-    *("RUN-11", "RUN-31", "RUN-32", "TOOL-03", "TOOL-04", "TOOL-07", "TOOL-10", "TOOL-11", "TOOL-14", "TOOL-19"),
+    *("RUN-11", "RUN-31", "RUN-32", "RUN-172", "RUN-167"),
+    *("TOOL-03", "TOOL-04", "TOOL-07", "TOOL-10", "TOOL-11", "TOOL-14", "TOOL-19"),
     script=[asks(call("look"), call("pay"), call("nobody")), says("done")], approver=Person(),
 )  # fmt: skip
+scenario("two calls wait for a person", "RUN-170", "RUN-171", script=[asks(call("pay"), call("pay")), says("done")],
+         approver=Person())  # fmt: skip
 scenario("a person says no", "TOOL-15", script=[PAY, says("done")], approver=Person(False))
 scenario("a person ends the run", "RUN-69", "TOOL-23", script=[PAY], approver=Person(False, ends_run=True))
 scenario(
@@ -268,6 +276,8 @@ scenario("a stop while no summary is made", "RUN-47",
          script=[LOOK, LOOK, Delay(9), says("")], config=AgentConfig(context=SUMMING), at=[(5, stop)])  # fmt: skip
 scenario("a stop while the judge thinks", "RUN-50",
          script=[says("a"), Delay(9), judges(False)], config=AgentConfig(evaluation=FULL), at=[(5, stop)])  # fmt: skip
+scenario("a stop while a judge speaks whom nobody understands", "RUN-162",
+         script=[says("a"), Delay(9), says("hm")], config=AgentConfig(evaluation=FULL), at=[(5, stop)])  # fmt: skip
 scenario("cancelled while the model is asked", "RUN-59", "CALL-15", script=[Delay(9), says("a")], at=[(5, cancel)])
 scenario("cancelled while tools run in order", "TOOL-24", "TOOL-25",
          script=[asks(call("peer", seconds=9), call("peer"))], at=[(5, cancel)])  # fmt: skip
@@ -421,6 +431,38 @@ async def decided_about_another_call() -> Rows:
 TWO = asks(call("look", seconds=10), call("touch", seconds=10))
 
 
+async def _slow_for_look(name: str, *_: object) -> object:
+    await asyncio.sleep(10 if name == "look" else 0)
+    return ALLOWED
+
+
+scenario("a person is asked while another call is assessed", "RUN-172", script=[asks(call("look"), call("pay")), says("a")],
+         approver=Person(after_s=20), on_tool_check=_slow_for_look)  # fmt: skip
+scenario("a person has decided while another call is assessed", "RUN-173",
+         script=[asks(call("look"), call("pay")), says("done")], approver=Person(), on_tool_check=_slow_for_look)  # fmt: skip
+
+
+@told("RUN-174")
+async def lost_while_only_a_person_is_waited_for() -> Rows:
+    place = Office([PAY])
+    await place.lost(5)
+    return await place.resume()
+
+
+@told("RUN-168")
+async def lost_while_nothing_but_a_tool_runs_that_may_not_run_twice() -> Rows:
+    place = Office([asks(call("post", seconds=10))])
+    await place.lost(5)
+    return await place.resume()
+
+
+@told("RUN-169")
+async def stated_while_another_tool_runs() -> Rows:
+    place = Office([TWO, says("done")])
+    await place.lost(5)
+    return await place.resume(approver=Person())
+
+
 @told("RUN-83", "RUN-41", "RUN-70", "TOOL-34", "TOOL-35", "RUN-72")
 async def lost_while_tools_run() -> Rows:
     place = Office([TWO, says("done")])
@@ -508,6 +550,7 @@ decided("one person cannot be two", "TOOL-46",
         rule=ANN_BOB_CARL, said=[says_so(True, "Ann"), says_so(True, "ANN"), says_so(True, "Carl")])  # fmt: skip
 decided("approved unreviewed, and by the reviewer", "TOOL-48", "TOOL-27", "TOOL-47", rule=REVIEWED_FIRST,
         said=[says_so(True, "Ann"), says_so(True, "Bob", "reviewed"), says_so(True, "Bob"), says_so(True, "Ann")])  # fmt: skip
+scenario("nobody can be asked, and the run waits", "TOOL-70", script=[PAY])
 scenario("nobody can be asked, and the run is not to wait", "TOOL-40", "TOOL-15", script=[PAY, says("done")], config=DENYING)
 
 

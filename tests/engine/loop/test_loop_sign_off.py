@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from hypothesis import given, settings
@@ -368,6 +368,20 @@ def test_where_the_run_is_not_to_wait_a_call_that_needs_a_person_is_denied_and_t
     outcome = play([asks(call("look"), call("pay")), says("done")], bench.tools, config, approver=approver)
     assert (outcome.status, outcome.outcomes, bench.count("pay it")) == ("success", ["returned", "denied"], 0)
     assert "nobody can be asked" in outcome.tool_texts[1]
+
+
+@pytest.mark.parametrize(("told", "row"), [("wait", "TOOL-70"), ("deny", "TOOL-40")])
+def test_what_becomes_of_a_call_about_which_nobody_can_be_asked_is_a_decision_on_record(
+    told: Literal["wait", "deny"], row: str
+) -> None:
+    async def play_it() -> None:
+        config = AgentConfig(approval=ApprovalConfig(without_a_person=told))
+        outcome = await playing([PAY, says("done")], Bench().tools, config)
+        unasked = [shape for shape in await shapes_of(outcome.journal, RUN_ID) if shape.get("event") == "NobodyToAsk"]
+        assert [(shape["row"], shape["answers"]["without_a_person"]) for shape in unasked] == [(row, told)]
+        assert outcome.state.waiting == (told == "wait")
+
+    scene(play_it)
 
 
 @pytest.mark.parametrize(("required", "outcomes"), [(1, ["returned"]), (2, ["denied"])])

@@ -36,11 +36,10 @@ STEP = AgentConfig(step_timeout_s=30, evaluation=BASIC)
     [
         ([Delay(1000), says("done")], []),
         ([asks(call("look", seconds=1000))], ["cancelled"]),
-        ([asks(call("pay"))], ["cancelled"]),
         ([says("done"), Delay(1000), judges(True)], []),
         ([ServerFailed("down")], []),
     ],
-    ids=["generating", "acting", "asking", "evaluating", "backing off"],
+    ids=["generating", "acting", "evaluating", "backing off"],
 )
 def test_the_run_deadline_ends_a_run_wherever_it_is(script: list[Item], outcomes: list[str]) -> None:
     config = AgentConfig(

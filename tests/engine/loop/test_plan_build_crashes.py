@@ -145,7 +145,7 @@ def compare(state: MixedState, undisturbed: MixedState, stage: Stage) -> None:
     assert max(stage.bench.count("look it"), stage.bench.count("save it")) <= 2
 
 
-TAKEN_BY_CRASHED = ("PLAN-01", "PLAN-02", "PLAN-08", "PLAN-30", "PLAN-31")
+TAKEN_BY_CRASHED = ("PLAN-01", "PLAN-02", "PLAN-08", "PLAN-30", "PLAN-31", "PLAN-50")
 REACHES = {
     f"test_a_task_whose_process_died_at_any_write_ends_like_the_undisturbed_one[{when}]": TAKEN_BY_CRASHED
     for when in ("before", "after")

@@ -7,19 +7,18 @@ from typing import Any
 
 import pytest
 
+from loop_invariants import shapes_of
 from loop_journals import PassingJournal
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
-from plan_build_scenarios import cancel, play, stop
-from statewright import (
-    AgentConfig,
-    GracefulShutdown,
-    MemoryJournal,
-)
+from plan_build_scenarios import TASK, cancel, check_task, play, stop
+from statewright import AgentConfig, AgentLoop, ConfirmMode, GracefulShutdown, MemoryJournal, MixedModeRunner
+from statewright.core.replay import replay_plan_build
 from statewright.journal.entry import TABLES
-from statewright_providers.scripted import Delay, Item
-from statewright_states.errors import AuthenticationFailed
-from statewright_states.words.ports import Lease, StoredEntry
+from statewright.testing.virtual_time import VirtualClock, run_virtual
+from statewright_providers.scripted import Delay, Item, ScriptedProvider
+from statewright_states.errors import AuthenticationFailed, JournalUnavailable
+from statewright_states.words.ports import Batch, Journal, Lease, StoredEntry
 from test_loop_stall import REACHES as ON_CHANGED_TABLES
 from test_plan_build_crashes import REACHES as TAKEN_UP
 
@@ -134,13 +133,79 @@ def test_the_task_takes_its_rows_and_ends_once(name: str) -> None:
     played.provider.assert_used_up()
 
 
+class FullStore(PassingJournal):
+    """A store that has room for nothing more of one run until somebody makes room."""
+
+    def __init__(self, journal: Journal, run_id: str) -> None:
+        super().__init__(journal)
+        self.full_for = run_id
+
+    async def append(self, lease: Lease, batch: Batch) -> None:
+        if lease.run_id == self.full_for:
+            raise JournalUnavailable("the disk is full", where="here", cure="make room")
+        await super().append(lease, batch)
+
+
+async def events_of_the_task(journal: Journal) -> list[tuple[str, object]]:
+    """The rows of the task's own record, each with the run that its event names."""
+    return [(shape["row"], shape["data"].get("run")) for shape in await shapes_of(journal, TASK) if "row" in shape]
+
+
+async def waiting_task(phase: str) -> Journal:
+    """A task whose run of this phase waits for a person, and goes on when that has been decided."""
+    journal, ask = MemoryJournal(clock=VirtualClock()), AgentConfig(confirm_mode=ConfirmMode.CONFIRM_ALL)
+    script: list[Item] = [LOOK, PLAN, DONE] if phase == "plan" else [PLAN, SAVE, DONE]
+    build = AgentLoop(ScriptedProvider(script), Bench().tools, ask, journal=journal, clock=VirtualClock())
+    runner, child = MixedModeRunner(build), f"{TASK}.{phase}"
+    state = await runner.run("the task", run_id=TASK)
+    await check_task(journal, state)
+    assert (state.waiting, (await events_of_the_task(journal))[-1]) == (True, ("PLAN-50", child))
+    assert (await replay_plan_build(journal, TASK)).execution.main.facts.waits_for == child
+    await build.decide(child, "c1", True, actor="ada")
+    state = await runner.resume(TASK)
+    await check_task(journal, state)
+    assert state.status == "success"
+    return journal
+
+
+async def unrecorded_task(phase: str) -> Journal:
+    """A task whose run of this phase cannot be recorded, and that is taken up when it can be."""
+    journal = FullStore(MemoryJournal(clock=VirtualClock()), f"{TASK}.{phase}")
+    build = AgentLoop(ScriptedProvider([PLAN, DONE]), Bench().tools, journal=journal, clock=VirtualClock())
+    runner = MixedModeRunner(build)
+    with pytest.raises(JournalUnavailable, match="the disk is full"):
+        await runner.run("the task", run_id=TASK)
+    assert (await events_of_the_task(journal))[-1] == ("PLAN-51", f"{TASK}.{phase}")
+    journal.full_for = ""
+    state = await runner.resume(TASK)
+    await check_task(journal, state)
+    assert state.status == "success"
+    return journal
+
+
+@pytest.mark.parametrize("phase", ["plan", "build"])
+def test_a_task_whose_run_waits_for_a_person_says_so_and_goes_on_when_that_has_been_decided(phase: str) -> None:
+    run_virtual(waiting_task(phase))
+
+
+@pytest.mark.parametrize("phase", ["plan", "build"])
+def test_a_task_whose_run_cannot_be_recorded_says_so_stops_with_that_error_and_can_be_taken_up(phase: str) -> None:
+    run_virtual(unrecorded_task(phase))
+
+
 ENDED = "nothing is delivered to a task that has ended: its pump stops at the end"
 UNREACHABLE = {
-    **dict.fromkeys((f"PLAN-9{number}" for number in range(5)), ENDED),
+    **dict.fromkeys((*(f"PLAN-9{number}" for number in range(5)), "PLAN-52", "PLAN-53"), ENDED),
     "PLAN-23": "a task can be cancelled once it is live, and then its admission is the first event",
     "PLAN-95": "a record without an admission is taken up with the admission",
 }
-REACHES = {f"test_the_task_takes_its_rows_and_ends_once[{name}]": rows for name, (_, _, rows, _) in SCENARIOS.items()}
+WAITS = "test_a_task_whose_run_waits_for_a_person_says_so_and_goes_on_when_that_has_been_decided"
+UNRECORDED = "test_a_task_whose_run_cannot_be_recorded_says_so_stops_with_that_error_and_can_be_taken_up"
+REACHES = {
+    **{f"test_the_task_takes_its_rows_and_ends_once[{name}]": rows for name, (_, _, rows, _) in SCENARIOS.items()},
+    **{f"{WAITS}[{phase}]": ("PLAN-50",) for phase in ("plan", "build")},
+    **{f"{UNRECORDED}[{phase}]": ("PLAN-51",) for phase in ("plan", "build")},
+}
 """The rows that each test here reaches, for docs/traceability.md."""
 
 

@@ -13,7 +13,7 @@ ROWS = {row.id: row for row in RUN.rows}
 @pytest.mark.parametrize(
     ("identity", "words"),
     (
-        ("RUN-12", ("kind: tools", "repeating: fresh", "needs_person: no")),
+        ("RUN-12", ("kind: tools", "repeating: fresh", "together: yes")),
         ("RUN-64", ("kind: tools_cut", "budget_left: no")),
         ("RUN-62", ("kind: final", "evaluation: yes", "stopping: yes")),
         ("RUN-01", ()),

@@ -118,7 +118,8 @@ class ModelCalls:
             case Purpose.EVALUATION:
                 actions, said = execution.projection.actions, execution.conversation.output
                 answer = with_attachments(config.prompts, said, execution.conversation.attachments)
-                messages = SelfEvaluator(config.prompts).request(execution.inputs.task, answer, actions)
+                judge, again = SelfEvaluator(config.prompts), execution.run.facts.unreadable
+                messages = judge.request(execution.inputs.task, answer, actions, again=again)
             case _:
                 messages = tuple(execution.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
@@ -137,6 +138,8 @@ class ModelCalls:
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause, self._marker)
         event = await self._guarded(command, provider, request, observer)
+        if observer.resends:
+            event = replace(event, resent=observer.resends)
         self._void = self._void or (isinstance(event, AttemptFailed) and event.shown)
         self._deliver("call", command.call, event, cause)
 
@@ -245,11 +248,15 @@ class _Watch:
         self._held = MarkerFilter(marker, self._show)
         self._begun = False
         self.shown = False
+        self.resends = 0
 
     def began(self) -> None:
         if not self._begun:
             self._begun = True
             self._deliver("call", self._command.call, ReplyBegan(self._command.send), self._cause)
+
+    def resent(self) -> None:
+        self.resends += 1
 
     def chunk(self, chunk: StreamChunk) -> None:
         self.began()

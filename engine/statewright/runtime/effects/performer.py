@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from statewright.context.builder import ContextBuilder, messages_from, with_more, with_notice, with_system
@@ -28,8 +29,23 @@ from statewright.runtime.effects.tool_calls import ToolRuns
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import replace
-from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
-from statewright_states.run.events import ContextBuilt, ContextFailed, EngineFailed, LaneGranted, RunDeadline, StartDenied
+from statewright_states.run.commands import (
+    AskOutcome,
+    BuildContext,
+    JoinLane,
+    PauseRunDeadline,
+    WatchRunDeadline,
+    WithdrawOutcomeQuestion,
+)
+from statewright_states.run.events import (
+    ContextBuilt,
+    ContextFailed,
+    EngineFailed,
+    LaneGranted,
+    RunDeadline,
+    RunDeadlinePaused,
+    StartDenied,
+)
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Timer
@@ -50,6 +66,8 @@ class Performer:
         self.calls = ModelCalls(execution, equipment, self._tasks, deliver)
         self.tools = ToolRuns(execution, equipment, self._tasks, deliver)
         self._deadline: Timer | None = None
+        self._watched_at_s: float | None = None
+        """When the timer over the run was started, by the monotonic clock; None while it is put aside."""
         self._lane: str | None = None
         self.handlers: Mapping[type[Command], Callable[[str, Any], None]] = {
             WatchStepDeadline: self.calls.watch,
@@ -65,12 +83,14 @@ class Performer:
             WithdrawOutcomeQuestion: self.tools.withdraw,
             JoinLane: self._join_lane,
             WatchRunDeadline: self._watch_deadline,
+            PauseRunDeadline: self._pause_deadline,
             BuildContext: self._build_context,
         }
         self.answers: Mapping[type[Command], Callable[[Any], Event | None]] = {
             AssessTool: self.tools.assess_now,
             JoinLane: self._lane_granted,
             BuildContext: self._standard_context,
+            PauseRunDeadline: self._deadline_paused,
         }
         """What answers the effects that may be answered at once; None where somebody outside has to be asked."""
 
@@ -115,8 +135,7 @@ class Performer:
         """Give up what is under way, wait until it has ended, and leave the lane."""
         self.calls.aclose()
         self.tools.aclose()
-        if self._deadline is not None:
-            self._deadline.cancel()
+        self._give_up_deadline()
         await self._tasks.aclose()
         if self._lane is not None:
             self._equipment.lanes.leave(self._lane)
@@ -139,11 +158,28 @@ class Performer:
         self._deliver("run", "run", LaneGranted(), cause)
 
     def _watch_deadline(self, cause: str, command: WatchRunDeadline) -> None:
-        timeout_s = self._execution.inputs.config.run_timeout_s
-        if timeout_s:
-            self._deadline = self._equipment.clock.call_later(
-                timeout_s, lambda: self._deliver("run", "run", RunDeadline(), cause)
-            )
+        if self._execution.run.facts.paused:
+            return  # put aside again before it was started
+        self._give_up_deadline()
+        self._watched_at_s = self._equipment.clock.monotonic_s()
+        if command.left_us is not None:
+            passed = partial(self._deliver, "run", "run", RunDeadline(), cause)
+            self._deadline = self._equipment.clock.call_later(command.left_us / 1_000_000, passed)
+
+    def _pause_deadline(self, cause: str, command: PauseRunDeadline) -> None:
+        self._deliver("run", "run", self._deadline_paused(command), cause)
+
+    def _deadline_paused(self, command: PauseRunDeadline) -> RunDeadlinePaused:
+        """Put the timer over the run aside. One that was not started yet has not run."""
+        self._give_up_deadline()
+        since_s, self._watched_at_s = self._watched_at_s, None
+        worked_s = 0.0 if since_s is None else self._equipment.clock.monotonic_s() - since_s
+        return RunDeadlinePaused(round(worked_s * 1_000_000))
+
+    def _give_up_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
 
     def _build_context(self, cause: str, command: BuildContext) -> None:
         self._tasks.start("building the context", self._built(cause, command))

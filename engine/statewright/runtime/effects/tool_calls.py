@@ -152,7 +152,7 @@ class ToolRuns:
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def ask(self, cause: str, command: AskPerson) -> None:
-        """Ask a person about exactly this call; with nobody to ask, the question stays open, or the call is denied."""
+        """Ask a person about exactly this call; with nobody to ask, the call is told so, and its rows say what follows."""
         self.open_questions.add(command.tool)
         if self._equipment.approver is not None:
             self._tasks.start(_asking(command.tool), self._asked(cause, command))
@@ -173,11 +173,9 @@ class ToolRuns:
             self._nobody_to_ask(cause, command)
 
     def _nobody_to_ask(self, cause: str, command: AskPerson) -> None:
-        config = self._execution.inputs.config
-        if config.approval.without_a_person == "deny":
-            request, _ = self._execution.projection.arguments_of(command.tool)
-            message = self._execution.payloads.put_message(prompts.unasked(config.prompts, request.call_id))
-            self._deliver("tool", command.tool, NobodyToAsk(message), cause)
+        request, _ = self._execution.projection.arguments_of(command.tool)
+        message = self._execution.payloads.put_message(prompts.unasked(self._texts, request.call_id))
+        self._deliver("tool", command.tool, NobodyToAsk(message), cause)
 
     def withdraw(self, cause: str, command: WithdrawQuestion | WithdrawOutcomeQuestion) -> None:
         """Stop asking: somebody has decided."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.form.row import Event
-from statewright_states.plan_build.events import BuildEnded, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import (
     ChildEnd,
     Ending,
@@ -21,7 +21,8 @@ from statewright_states.words.vocabulary import REASONS, CancelRequested, Resume
 S = PlanBuildState
 BOUNDS = (
     "each end of a run (success, partial, failed) for each of its stop reasons, with and without words of the model; partial "
-    "plans accepted or not; a stop, a cancellation, a defect and a resumption at any time"
+    "plans accepted or not; a run that waits or cannot be recorded, a stop, a cancellation, a defect and a resumption at any "
+    "time"
 )
 PLANNING = (S.PLANNING,)
 FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
@@ -40,18 +41,21 @@ def _ends(run: str) -> tuple[ChildEnd, ...]:
 ADMITTED = tuple(TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (False, True))
 PLAN_ENDED = tuple(PlanEnded(end) for end in _ends("plan"))
 BUILD_ENDED = tuple(BuildEnded(end) for end in _ends("build"))
+STANDS = (ChildWaits("its run"), ChildUnrecorded("its run", "the store is full"))
 OUTSIDE = (StopRequested(), CancelRequested(), EngineFailed("defect"))
 
 
 def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kind]]:
     """Every event that may come: the admission first, then the end of the run that is going on."""
     if state in FINAL:
-        yield from ((event, Kind.MAYBE) for event in (PLAN_ENDED[0], BUILD_ENDED[0]))
+        yield from ((event, Kind.MAYBE) for event in (PLAN_ENDED[0], BUILD_ENDED[0], *STANDS))
     else:
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
         yield RunStalled(("plan_build",)), Kind.MAYBE
+        if facts.begun:
+            yield from ((event, Kind.MAYBE) for event in STANDS)
     yield from ((event, Kind.MAYBE) for event in OUTSIDE)
 
 

@@ -27,8 +27,10 @@ from statewright_states.run.events import (
     LaneGranted,
     MessageUnreadable,
     OutcomeStated,
+    PersonAsked,
     RunAdmitted,
     RunDeadline,
+    RunDeadlinePaused,
     StartDenied,
     SummaryFailed,
     SummaryReady,
@@ -45,6 +47,11 @@ FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 Offered = Sequence[tuple[Event, Kind]]
 FITS, TOO_LONG = 1, 2
 """Tokens of a transcript, where the window holds one."""
+VERDICTS = (
+    *((True, completed, confidence, True) for completed, confidence in ((True, 1.0), (True, 0.5), (False, 1.0))),
+    *((reached, False, 0.0, not reached) for reached in (True, False)),
+)
+"""Reached, completed, confidence, readable: passed, too unsure, failed, not to be read, out of reach."""
 
 
 # -- everything that may come, but for what depends on the calls of a reply ------------------------------------------------
@@ -129,9 +136,10 @@ def _unanswered(requests: Iterable[int]) -> Iterator[Event]:
 
 
 def _verdicts(used: Sequence[Spent]) -> Iterator[Event]:
-    for reached, completed, confidence in ((True, True, 1.0), (True, True, 0.5), (True, False, 1.0), (False, False, 0.0)):
+    for reached, completed, confidence, readable in VERDICTS:
         for spent in used:
-            yield VerdictReached(reached, completed, confidence, (), "", spent.attempts, spent.tokens, spent.cost_microusd)
+            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
+            yield VerdictReached(reached, completed, confidence, (), "", *costs, readable)
 
 
 def _left(settings: RunSettings, sizes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -155,18 +163,23 @@ def _summaries(settings: RunSettings, sizes: Sequence[int], used: Sequence[Spent
 
 
 def _about_tools(facts: RunFacts, sizes: Sequence[int]) -> Iterator[tuple[Event, Kind]]:
+    if facts.paused:
+        yield RunDeadlinePaused(0), Kind.MAYBE
     for call in facts.tools:
         tool = call.request.tool
         match call.phase:
+            case CallPhase.ASSESSING:
+                yield from ((event, Kind.DUE) for event in (CallDecided(tool, False), PersonAsked(tool)))
             case CallPhase.ASKED:
                 yield from ((CallDecided(tool, ends_run), Kind.PERSON) for ends_run in (False, True))
             case CallPhase.LAUNCHED:
                 yield from ((ToolSettled(tool, size), Kind.DUE) for size in sizes)
-                yield ToolOutcomeUnknown(tool, FITS), Kind.MAYBE
+                yield from ((event, Kind.MAYBE) for event in (ToolOutcomeUnknown(tool, FITS), PersonAsked(tool)))
             case CallPhase.UNKNOWN:
                 stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("ann", "eve"))
                 yield from ((event, Kind.PERSON) for event in stated)
-                yield from ((ToolSettled(tool, size), Kind.PERSON) for size in sizes)
+                if not facts.paused:  # what a person said comes first, and starts the timer again
+                    yield from ((ToolSettled(tool, size), Kind.PERSON) for size in sizes)
             case _:
                 pass
 
@@ -214,6 +227,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
     * ``step`` is only compared with itself plus one, and ``calls`` names calls: steps are held at 0; calls are counted, since
       their number is claimed to be bounded.
     * ``context_tokens``, ``silent`` and ``verdict`` are asked by no question (questions ask the event) and read by no effect.
+    * ``worked_us`` is asked by no question, and read for what is left of a time that has no end here: it is held at 0.
     * ``model_calls``, ``tokens`` and ``cost_microusd`` are compared with their limits alone (calls also with one below it),
       and only grow: without a limit they are held at 0, with one they stop there. ``tool_calls`` likewise.
     * ``exchanges`` are compared with ``summarize_after_exchanges`` alone; above it more are not told apart.
@@ -239,7 +253,9 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
         continuing=facts.continuing,
         compacted=facts.compacted,
         overflowed=facts.overflowed,
+        unreadable=facts.unreadable,
         stop=facts.stop,
+        paused=facts.paused,
         exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
         tools=() if settled else facts.tools,
         repeated=facts.repeated if limits.max_identical_calls else 0,

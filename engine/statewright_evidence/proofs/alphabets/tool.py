@@ -25,16 +25,16 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Assessment, ToolFacts, ToolState
-from statewright_states.words.approval import ApprovalRule, SignOff, actor_key
+from statewright_states.words.approval import ApprovalRule, SignOff, WithoutAPerson, actor_key
 from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import ToolRequest
 
 S = ToolState
 BOUNDS = (
-    "each declared effect of a tool; released at once or later; no rule, two approvals of anybody, two approvals of four named "
-    "persons other than the requester after a review; approvals by ann (the requester), ANN (the same person), bob, carl, dora "
-    "and eve (an outsider), rejections and reviews by three of them, about these arguments and about others; a stop, the end "
-    "of the run, a deadline, a resumption and late results at any time"
+    "each declared effect of a tool; waiting or denied where nobody can be asked; released at once or later; no rule, two "
+    "approvals of anybody, two approvals of four named persons other than the requester after a review; approvals by ann (the "
+    "requester), ANN (the same person), bob, carl, dora and eve (an outsider), rejections and reviews by three of them, about "
+    "these arguments and about others; a stop, the end of the run, a deadline, a resumption and late results at any time"
 )
 THESE, OTHERS = "arguments", "other arguments"
 RULES = (
@@ -56,6 +56,7 @@ REQUESTS = {effect: request(effect) for effect in ToolEffect}
 REQUESTED = (
     *(ToolRequested(asked, released) for asked in REQUESTS.values() for released in (True, False)),
     *(ToolRequested(REQUESTS[ToolEffect.READ], released, rule) for released in (True, False) for rule in RULES),
+    *(ToolRequested(REQUESTS[ToolEffect.READ], released, None, WithoutAPerson.DENY) for released in (True, False)),
 )
 """The effect and the rule are asked about in different states: each effect without a rule, each rule with one effect."""
 REFUSALS = (Assessment.FAULTY, Assessment.DENIED)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from enum import StrEnum
 
 from statewright_evidence.proofs.properties import Inevitable, Kind, Property
 from statewright_evidence.proofs.table_claims import each_row, given
@@ -18,7 +19,7 @@ from statewright_states.run.commands import (
     RequestTool,
     SkipTool,
 )
-from statewright_states.run.events import EngineFailed, RunDeadline, ToolOutcomeUnknown, ToolSettled
+from statewright_states.run.events import CallDecided, EngineFailed, PersonAsked, RunDeadline, ToolOutcomeUnknown, ToolSettled
 from statewright_states.run.facts import CallPhase, EvaluationMode, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
 from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
@@ -28,25 +29,30 @@ Decided = Taken[RunFacts]
 S = RunState
 ACTING, ASKING_PERSONS, COMPACTING = (S.ACTING,), (S.AWAITING_APPROVAL,), (S.COMPACTING,)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
-OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
+OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASSESSING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
 ORDER = tuple(CallPhase)
 
 
 def waits(place: Before) -> bool:
     """Persons are asked about tool calls, or about nothing but a lost outcome."""
-    if place.state in ASKING_PERSONS:
-        return True
-    phases = {call.phase for call in place.facts.tools}
-    return place.state in ACTING and CallPhase.UNKNOWN in phases and CallPhase.LAUNCHED not in phases
+    return _only_persons(place.state, place.facts)
+
+
+def _only_persons(state: StrEnum, facts: RunFacts) -> bool:
+    phases = {call.phase for call in facts.tools}
+    if state in ASKING_PERSONS:
+        return CallPhase.ASKED in phases and CallPhase.ASSESSING not in phases
+    return state in ACTING and CallPhase.UNKNOWN in phases and CallPhase.LAUNCHED not in phases
 
 
 def worst_case(limits: RunSettings) -> int:
     """The most model calls that a run may command.
 
     Each attempt at the task has at most ``max_steps`` steps, each with its call, its call once more after an overflow, and a
-    summary before either; then a judge, or closing words.
+    summary before either; then a judge, who may be asked once more, or closing words.
     """
-    return attempts(limits) * (4 * limits.max_steps + 1)
+    last_words = 1 if limits.evaluation is EvaluationMode.OFF else 2
+    return attempts(limits) * (4 * limits.max_steps + last_words)
 
 
 def attempts(limits: RunSettings) -> int:
@@ -148,7 +154,8 @@ def _runs_before_persons_decide(before: Before, event: Event, taken: Decided) ->
     unasked = [command.request for command in taken.commands if isinstance(command, RequestTool) and command.released]
     if not unasked and not given(taken, ReleaseTool):
         return None
-    open_questions = [call.request.tool for call in taken.facts.tools if call.phase is CallPhase.ASKED]
+    undecided = (CallPhase.ASSESSING, CallPhase.ASKED)
+    open_questions = [call.request.tool for call in taken.facts.tools if call.phase in undecided]
     if open_questions:
         return f"a tool is started while {open_questions[0]} waits for a decision"
     needing = [request.tool for request in unasked if request.person]
@@ -159,13 +166,23 @@ def _waits_for_nothing(before: Before, event: Event, taken: Decided) -> str | No
     phases = {call.phase for call in taken.facts.tools}
     if taken.to in ACTING and not phases & {CallPhase.LAUNCHED, CallPhase.UNKNOWN}:
         return "nothing is under way"
-    if taken.to in ASKING_PERSONS and CallPhase.ASKED not in phases:
+    if taken.to in ASKING_PERSONS and not phases & {CallPhase.ASSESSING, CallPhase.ASKED}:
         return "nobody is asked"
     planning = taken.to in COMPACTING and not taken.facts.in_call
     if taken.to in RUN.final or planning:
         planned = not planning or before.state in COMPACTING or given(taken, PlanCompaction)
         return None if planned else "no compaction is planned"
     return None if taken.facts.in_call == (taken.to in ASKING) else "the call in flight and the state do not agree"
+
+
+def _times_otherwise(before: Before, event: Event, taken: Decided) -> str | None:
+    """What a person says of a lost outcome starts the timer, and the call counts as settled by the event after it."""
+    idle = _only_persons(taken.to, taken.facts)
+    if taken.facts.paused and not idle and taken.to not in RUN.final:
+        return "the run's time stands still, and not only persons are waited for"
+    if idle and not taken.facts.paused and isinstance(event, PersonAsked | CallDecided | ToolSettled | ToolOutcomeUnknown):
+        return "the run's time is running, and only persons are waited for"
+    return None
 
 
 def _ends_at_once(name: str, what: str, event: type[Event]) -> Property[Before]:
@@ -176,7 +193,7 @@ CLAIMS: tuple[Property[Before], ...] = (
     each_row("limits-kept", "steps, continuations, attempts and identical calls never pass their limits", _passes_a_limit),
     each_row(
         "model-calls-bounded",
-        "a run commands at most attempts times (4 max_steps + 1) model calls, of any purpose",
+        "a run commands at most attempts times (4 max_steps + 1, or 2 where answers are judged) model calls, of any purpose",
         _calls_too_often,
     ),
     each_row("budget-first", "the model is never asked when a budget is used up", _asks_without_budget),
@@ -199,6 +216,11 @@ CLAIMS: tuple[Property[Before], ...] = (
     _ends_at_once("deadline-ends", "the run deadline", RunDeadline),
     _ends_at_once("defect-ends", "a defect of the engine", EngineFailed),
     _ends_at_once("stall-ends", "a stall", RunStalled),
+    each_row(
+        "time-stands-for-persons",
+        "the timer over the run is put aside when nothing but persons is waited for, and only then",
+        _times_otherwise,
+    ),
     each_row("one-reason", "a run ends with exactly one reason, its last command, the one it remembers", _ends_otherwise),
     each_row("calls-closed", "at the end no tool call is left without a result", _leaves_calls_open),
     each_row("calls-go-forward", "a tool call never goes back to an earlier phase", _takes_a_call_back),

@@ -30,7 +30,7 @@ def worst_case(settings: RunSettings, max_attempts: int, fallbacks: int, *, over
         attempts  = 1 + max_evaluation_retries (full evaluation), else 1
         before    = 1 summary before a step, where there is a window or a bound on exchanges
         after     = 2 where a request may be too long: a summary, and the step once more
-        last words = one judgement for each attempt, or one closing call
+        last words = two judgements for each attempt (one that nobody can read, and one more), or one closing call
 
     Without a window nothing can be too long before the first step. A request that is lost with its process is sent again
     and not counted: each death adds at most one.
@@ -44,7 +44,7 @@ def worst_case(settings: RunSettings, max_attempts: int, fallbacks: int, *, over
         calls += steps
     elif settings.summarize_after_exchanges:
         calls += steps - attempts
-    calls += attempts if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
+    calls += 2 * attempts if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
     requests = calls * max_attempts * (1 + fallbacks)
     return requests if settings.max_model_calls is None else min(requests, settings.max_model_calls)
 

@@ -22,14 +22,16 @@ from statewright_evidence.proofs.composition.situation import Core, ExternalEven
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
+from statewright_states.frozen import replace
 from statewright_states.run import events as of_run
 from statewright_states.run.facts import CallPhase
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
 DUE, TIMER, PERSON, MAYBE = Kind
-SUMMARY, NO_SUMMARY, PASSED, FAILED = "a summary", "no summary", "passed", "failed"
+SUMMARY, NO_SUMMARY = "a summary", "no summary"
 
 
 class ExternalEvents:
@@ -45,6 +47,8 @@ class ExternalEvents:
     def pending(self, core: Core, pending: Pending) -> tuple[ExternalEvent, ...]:
         """Each way in which this may end."""
         subject = ""
+        if pending.activity is Activity.RUN_TIMER and core.run.facts.paused:
+            return ()
         if pending.activity in (Activity.REQUEST, Activity.REPLY):
             subject = core.placed(pending.machine).facts.purpose
         elif pending.activity is Activity.ASSESSMENT:
@@ -81,7 +85,8 @@ class ExternalEvents:
         name, number = pending.machine, pending.number
         match pending.activity:
             case Activity.ADMISSION:
-                return (ExternalEvent("the run is admitted", DUE, RUN, of_run.RunAdmitted(self.scope.settings, "task")),)
+                settings = replace(self.scope.settings, without_a_person=self.scope.nobody or WithoutAPerson.WAIT)
+                return (ExternalEvent("the run is admitted", DUE, RUN, of_run.RunAdmitted(settings, "task")),)
             case Activity.LANE:
                 return (ExternalEvent("its turn in the lane comes", DUE, RUN, of_run.LaneGranted()),)
             case Activity.CONTEXT:
@@ -101,6 +106,8 @@ class ExternalEvents:
                 return tuple(self._statements(name, pending.arguments))
             case Activity.OUTCOME:
                 return tuple(self._outcomes(pending.subject))
+            case Activity.PAUSE:
+                return (ExternalEvent("the timer over the run is put aside", DUE, RUN, of_run.RunDeadlinePaused(0)),)
             case Activity.RUN_TIMER:
                 return (ExternalEvent("the run's time is up", MAYBE, RUN, of_run.RunDeadline(), ends_run=True),)
             case Activity.STEP_TIMER:
@@ -130,7 +137,7 @@ class ExternalEvents:
             case Purpose.SUMMARY:
                 return tuple(SUMMARY if good else NO_SUMMARY for good in self.scope.summaries)
             case Purpose.EVALUATION:
-                return tuple(PASSED if content else FAILED for content in self.scope.verdicts)
+                return tuple(verdict.value for verdict in self.scope.verdicts)
 
     def _assessments(self, tool: str, kind: ToolKind) -> Iterator[ExternalEvent]:
         for found in kind.assessed:
@@ -150,8 +157,9 @@ class ExternalEvents:
             yield ExternalEvent(
                 f"{said.actor!r} says of {tool}: {said.meaning}{ending}", PERSON, tool, statement(tool, said, shown)
             )
-        if self.scope.nobody:
-            yield ExternalEvent(f"nobody can be asked about {tool}", DUE, tool, NobodyToAsk("message"))
+        if self.scope.nobody is not None:
+            kind = DUE if self.scope.nobody is WithoutAPerson.DENY else MAYBE  # one that waits may be told so again and again
+            yield ExternalEvent(f"nobody can be asked about {tool}", kind, tool, NobodyToAsk("message"))
 
     def _outcomes(self, tool: str) -> Iterator[ExternalEvent]:
         for go_on in (True, False):

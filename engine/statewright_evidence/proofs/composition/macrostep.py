@@ -29,6 +29,7 @@ from statewright_states.run.commands import ReplaceOldExchanges
 from statewright_states.run.facts import CallPhase
 from statewright_states.tool.commands import AskPerson, ReportOutcomeUnknown, ReportSettled, StartTool, WithdrawQuestion
 from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolCancelled, ToolRepeated, ToolRequested, ToolSkipped
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
@@ -39,13 +40,13 @@ class Setting:
     """What every macrostep of a model works with.
 
     ``at_once``: what may come at once of an effect whose link allows it; it is given the effect, and the name of the tool that
-    it is about. None: nothing does.
+    it is about. It gives None for one that takes its time.
     """
 
     router: Router
     decisions: Decisions
     surroundings: EveryAnswer
-    at_once: Callable[[Pending, str], Sequence[ExternalEvent]] | None
+    at_once: Callable[[Pending, str], Sequence[ExternalEvent] | None]
 
 
 class Macrostep:
@@ -105,9 +106,10 @@ class Macrostep:
             return surroundings.every(lambda: setting.router.event(command, self.run.facts, surroundings))
         if link.route is Route.EFFECT:
             pending = begun(command)
-            if pending is not None and link.at_once and setting.at_once is not None:
+            if pending is not None and link.at_once:
                 outcomes = setting.at_once(pending, self._name_of_tool(pending))
-                return [(link.sender.value, pending.machine, outcome.event) for outcome in outcomes]
+                if outcomes is not None:
+                    return [(link.sender.value, pending.machine, outcome.event) for outcome in outcomes]
             self.effects.append(command)
         return []
 
@@ -126,7 +128,7 @@ class Macrostep:
             self._seen(instance, watch.with_statement(self.tools[instance].seen, event, self.run.facts.settings.approval))
         if isinstance(event, AttemptFailed) and not event.sent:
             self.requests -= 1  # a guard kept it from the wire
-        if isinstance(event, NobodyToAsk):
+        if isinstance(event, NobodyToAsk) and self.run.facts.settings.without_a_person is WithoutAPerson.DENY:
             self._seen(instance, self.tools[instance].seen._replace(asked=""))
         decided = self.setting.decisions.decide(placed, event)
         if isinstance(decided, str):
@@ -262,7 +264,11 @@ class Macrosteps:
 
     def __init__(self, router: Router, decisions: Decisions, external_events: ExternalEvents, normal: Normal) -> None:
         scope = external_events.scope
-        self._setting = Setting(router, decisions, EveryAnswer(scope), external_events.of if scope.at_once else None)
+
+        def at_once(pending: Pending, tool: str) -> Sequence[ExternalEvent] | None:
+            return external_events.of(pending, tool) if scope.at_once or pending.activity is Activity.PAUSE else None
+
+        self._setting = Setting(router, decisions, EveryAnswer(scope), at_once)
         self._normal = normal
         self.after = cache(self._after)
 

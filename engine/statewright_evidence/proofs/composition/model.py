@@ -29,7 +29,8 @@ from statewright_evidence.proofs.composition.situation import Core, ExternalEven
 from statewright_evidence.proofs.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
-from statewright_states.tool.events import ToolResumed
+from statewright_states.tool.events import NobodyToAsk, ToolResumed
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Resumed
 
 ASKED = (Activity.PERSON, Activity.OUTCOME)
@@ -112,13 +113,17 @@ class CompositionModel:
         for after in self._macrosteps.after(state.core, external):
             kind = external.kind
             left = state.pending
-            if pending is not None and (after.counted or pending.activity not in ASKED):
+            if pending is not None and (after.counted or pending.activity not in ASKED) and not self._stays_open(external):
                 left = _without(left, pending)
                 if isinstance(external.event, ReplyBegan):
                     left = (*left, pending._replace(activity=Activity.REPLY))
             elif pending is not None:
                 kind = Kind.MAYBE  # on record, and counted for nothing: the question stays open
             yield self._step(after, kind, State(after.core, left, state.waking, state.deaths))
+
+    def _stays_open(self, external: ExternalEvent) -> bool:
+        """Whether it is that nobody can be asked, and the call waits for somebody elsewhere."""
+        return isinstance(external.event, NobodyToAsk) and self.scope.nobody is WithoutAPerson.WAIT
 
     def _step(self, after: Consequence, kind: Kind, to: State) -> Step[State]:
         if after.requests:

@@ -132,6 +132,7 @@ def _run_facts(facts: RunFacts, ended: bool, tools: tuple[OpenCall, ...], calls:
         tools=tools,
         exchanges=_held(facts.exchanges, limits.summarize_after_exchanges or None),
         context_tokens=0,
+        worked_us=0,
         repeated=_held(facts.repeated, repeats or None),
         last_calls=facts.last_calls if repeats else "",
         silent=False,

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.form.row import Command
-from statewright_states.run.commands import AskOutcome, BuildContext, JoinLane, WatchRunDeadline, WithdrawOutcomeQuestion
+from statewright_states.run.commands import (
+    AskOutcome,
+    BuildContext,
+    JoinLane,
+    PauseRunDeadline,
+    WatchRunDeadline,
+    WithdrawOutcomeQuestion,
+)
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 
 RUN, CALL, TOOL = "run", "call", "tool"
@@ -28,6 +35,8 @@ class Activity(StrEnum):
     OUTCOME = "outcome"
     RUN_TIMER = "run timer"
     STEP_TIMER = "step timer"
+    PAUSE = "pause"
+    """Of the timer over the run: it says at once for how long it ran."""
 
 
 class Pending(NamedTuple):
@@ -53,6 +62,8 @@ def begun(command: Command) -> Pending | None:
             return Pending(Activity.CONTEXT, number=command.attempt)
         case WatchRunDeadline():
             return Pending(Activity.RUN_TIMER)
+        case PauseRunDeadline():
+            return Pending(Activity.PAUSE)
         case AskOutcome():
             return Pending(Activity.OUTCOME, subject=command.tool)
         case SendRequest():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from statewright_states.errors import Fault
 from statewright_states.frozen import dataclass
-from statewright_states.run.facts import CutOff, Finish, RunSettings
+from statewright_states.run.facts import CutOff, Finish, RunSettings, Verdict
 from statewright_states.tool.facts import Assessment
+from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.tool_effects import ToolEffect
 
 
@@ -78,8 +79,8 @@ class Scope:
     """What a call for generation may come back with."""
     closing: tuple[Reply, ...] = (FINAL,)
     """What a closing call may come back with."""
-    verdicts: tuple[bool, ...] = (True, False)
-    """Whether the judge is content."""
+    verdicts: tuple[Verdict, ...] = (Verdict.PASSED, Verdict.FAILED, Verdict.UNREADABLE)
+    """What the judge may say."""
     summaries: tuple[bool, ...] = (True, False)
     """Whether a reply to a request for a summary is one."""
     max_attempts: int = 1
@@ -93,8 +94,8 @@ class Scope:
     """How many messages have to go beside or in place of a summary."""
     said: tuple[Said, ...] = ()
     """What persons may say, when asked, unasked, and again."""
-    nobody: bool = False
-    """Whether the run is told to deny what nobody can be asked about."""
+    nobody: WithoutAPerson | None = None
+    """What the run is told to do where nobody can be asked; None: somebody always can."""
     at_once: bool = True
     """Whether the lane, the context and the assessment of a call wait for nobody outside."""
     start_fails: bool = False

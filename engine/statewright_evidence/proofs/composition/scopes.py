@@ -8,7 +8,7 @@ from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Plan, Re
 from statewright_states.errors import Fault
 from statewright_states.run.facts import CutOff, EvaluationMode, Finish, OnLimit
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.approval import ApprovalRule
+from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.tool_effects import ToolEffect
 
 READ = ToolKind("read")
@@ -48,10 +48,11 @@ SCOPES = (
     Scope(
         "approval",
         "An irreversible tool that a person has to allow beside one that only reads; policy is asked outside and may say "
-        "anything; one person, who may also end the run.",
+        "anything; one person, who may also end the run, or nobody, and then the run waits.",
         SMALL,
         replies=(FINAL, calls(READ, POST), calls(CHECKED, CHECKED_POST), calls(POST, POST)),
         said=(*ANN, Said("Ann", "rejected", ends_run=True), Said("Ann", "reviewed")),
+        nobody=WithoutAPerson.WAIT,
         at_once=False,
         start_fails=True,
         deaths=1,
@@ -62,17 +63,17 @@ SCOPES = (
         replace(SMALL, max_steps=3),
         replies=(FINAL, calls(CHECKED), calls(CHECKED, CHECKED)),
         said=ANN,
-        nobody=True,
+        nobody=WithoutAPerson.DENY,
         at_once=False,
         deaths=1,
     ),
     Scope(
         "nobody-to-ask",
-        "The same where the run is told to deny what nobody can be asked about, and somebody may decide from elsewhere.",
+        "As in approval, but the run is told to deny what nobody can be asked about; somebody may decide from elsewhere.",
         SMALL,
         replies=(FINAL, calls(READ, POST), calls(CHECKED, CHECKED_POST), calls(POST, POST)),
         said=ANN,
-        nobody=True,
+        nobody=WithoutAPerson.DENY,
         at_once=False,
         deaths=1,
     ),

@@ -10,12 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
-from statewright_evidence.proofs.composition.external_events import PASSED, SUMMARY, replies_of
+from statewright_evidence.proofs.composition.external_events import SUMMARY, replies_of
 from statewright_evidence.proofs.composition.scope import Scope, ToolKind
 from statewright_states.call.commands import ReportCall
 from statewright_states.form.row import Event
 from statewright_states.run import events as of_run
 from statewright_states.run.commands import CancelTool, SkipTool, StopTool
+from statewright_states.run.facts import Verdict
 from statewright_states.tool.events import ToolAssessed
 from statewright_states.words.vocabulary import ToolRequest
 
@@ -79,7 +80,9 @@ class EveryAnswer:
 
     def judgement(self, report: ReportCall) -> Judgement:
         """What the judge's message stands for."""
-        return {"completed": report.message == PASSED, "confidence": 1.0, "issues": (), "suggestion": ""}
+        said = Verdict(report.message or "")
+        readable, completed = said is not Verdict.UNREADABLE, said is Verdict.PASSED
+        return {"readable": readable, "completed": completed, "confidence": 1.0, "issues": (), "suggestion": ""}
 
     def summary(self, report: ReportCall) -> Summary:
         """A summary where the message stands for one."""
