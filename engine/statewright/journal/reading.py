@@ -25,8 +25,6 @@ from statewright_states.form.row import Command, Event
 from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import StoredEntry
 
-_DECISIONS = ("row", "ignored", "refused")
-
 
 def read_entry(data: bytes) -> tuple[Header | Entry, list[str]]:
     """An entry and the digests of the payloads that it names; raises ValueError with the reason in words."""
@@ -71,8 +69,7 @@ def _known_format(number: object) -> int:
 
 def _require_one(decision: RecordedDecision) -> None:
     """Raise ValueError unless a row, an ignore or a refusal decided, with what belongs to it."""
-    said = [name for name in _DECISIONS if getattr(decision, name) is not None]
-    if len(said) != 1:
+    if (decision.row, decision.ignored, decision.refused).count(None) != 2:
         raise ValueError(f"its decision {decision.seq} must have exactly one of the fields 'row', 'ignored' and 'refused'")
     if (decision.to is not None) != (decision.row is not None):
         raise ValueError(f"its decision {decision.seq} must have the field 'to' if a row was taken, and only then")

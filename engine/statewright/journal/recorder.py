@@ -95,14 +95,12 @@ class Recorder:
         """Go on after an entry that is on record, behind so many decisions; ``written_in`` is the header's format."""
         self._head, self.next_decision, self._format = head, decisions + 1, written_in
 
-    def decided(self, at_us: int, delivery: Delivery, source: str, decision: Decision, facts: object) -> int:
-        """Add a decision to the next entry; gives its number. It is on record once ``flush`` has returned."""
-        seq = self.next_decision
+    def decided(self, at_us: int, delivery: Delivery, source: str, decision: Decision, facts: object) -> None:
+        """Add a decision, the next one, to the next entry. It is on record once ``flush`` has returned."""
+        self._decisions.append((at_us, decision_shape(self.next_decision, delivery, source, decision)))
         self.next_decision += 1
-        self._decisions.append((at_us, decision_shape(seq, delivery, source, decision)))
         if isinstance(decision, Taken):
             self._facts[delivery.instance] = facts
-        return seq
 
     def ended(self, end: End) -> None:
         """The decisions of the next entry have ended the run."""

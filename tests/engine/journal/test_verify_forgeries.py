@@ -160,7 +160,7 @@ ENTRY_OF = (0, 1, 1, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 4, 4, 4)
 
 
 @pytest.mark.parametrize(("forge", "seq", "words"), FORGERIES, ids=[words for _, _, words in FORGERIES])
-def test_a_forger_who_recomputes_every_hash_is_found_by_what_the_decision_says(forge: Forgery, seq: int, words: str) -> None:
+def test_a_forger_who_recomputes_every_hash_is_found_by_what_the_entry_says(forge: Forgery, seq: int, words: str) -> None:
     found = verify_forged(forge)
     assert not found.ok
     first = found.problems[0]
