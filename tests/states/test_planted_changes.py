@@ -254,7 +254,7 @@ FUNCTIONS = [
     (
         with_effects(RUN, "RUN-02", STATED["RUN-12"].do[0]),  # type: ignore[union-attr]
         "row RUN-02",
-        "the effect 'launch_tools' is written for ReplyReceived or CallDecided or ToolSettled, and the event is LaneGranted",
+        "the effect 'launch_together' is written for ReplyReceived or ToolSettled, and the event is LaneGranted",
     ),
 ]
 
@@ -293,7 +293,7 @@ TYPED = """
 from statewright_states.form.row import Row
 from statewright_states.form.table import Table
 from statewright_states.plan_build.table import begun
-from statewright_states.run.effects import launch_tools, summarise
+from statewright_states.run.effects import launch_together, summarise
 from statewright_states.run.events import LaneGranted, ReplyReceived, SummaryReady
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.questions import drops, kind, steps_left
@@ -303,8 +303,8 @@ S = RunState
 TABLE: Table[RunFacts] = Table(
     "run", S, facts=RunFacts, initial=S.QUEUED, final=(S.FAILED,), fold=lambda facts, event, commands: facts,
     rows=(
-        Row("R-1", S.QUEUED, ReplyReceived, S.FAILED, when=(steps_left.yes,), do=(launch_tools, summarise)),
-        Row("R-2", S.QUEUED, LaneGranted, S.FAILED, do=(launch_tools,)),
+        Row("R-1", S.QUEUED, ReplyReceived, S.FAILED, when=(steps_left.yes,), do=(launch_together, summarise)),
+        Row("R-2", S.QUEUED, LaneGranted, S.FAILED, do=(launch_together,)),
         Row("R-3", S.QUEUED, LaneGranted, S.FAILED, when=(steps_left.yes, drops.no)),
         Row("R-4", S.QUEUED, LaneGranted, S.FAILED, do=(start,)),
         Row("R-5", S.QUEUED, LaneGranted, S.FAILED, when=(begun.yes,)),
@@ -332,7 +332,7 @@ def test_type_checkers_see_a_function_that_is_written_for_something_else(checker
     wrong = {number for number, line in enumerate(lines, 1) if "Row(" in line and '"R-1"' not in line}
     seen = {number for number in range(1, len(lines) + 1) if f"wrong_rows.py:{number}:" in told.stdout}
     if checker[0] == "pyright":  # for other facts it names the row or the whole tuple of rows
-        assert {line for line in wrong if "do=(launch_tools,)" in lines[line - 1] or "drops" in lines[line - 1]} <= seen
+        assert {line for line in wrong if "do=(launch_together,)" in lines[line - 1] or "drops" in lines[line - 1]} <= seen
         assert seen - wrong <= {lines.index("    rows=(") + 1}
         assert told.returncode == 1
     else:

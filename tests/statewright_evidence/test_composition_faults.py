@@ -253,7 +253,7 @@ PLANTED = (
         "more at once than allowed",
         "parallel-bounded",
         next(scope for scope in SCOPES if scope.name == "parallel-tools"),
-        Tables(run=changed(RUN, "RUN-164", do=(launch_all,))),
+        Tables(run=changed(RUN, "RUN-12", do=(launch_all,))),
         "tool-1.3 run at once, and 2 may",
     ),
     Planted(

@@ -18,7 +18,7 @@ from statewright.core.translation import Addressed
 from statewright_evidence.proofs.composition import SCOPES, CompositionModel, Scope, ScopeProof, Tables, prove_scope, section
 from statewright_evidence.proofs.composition.bounds import worst_case
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
-from statewright_evidence.proofs.composition.outside import Activity, begun
+from statewright_evidence.proofs.composition.outside import Activity, Pending, begun
 from statewright_evidence.proofs.composition.report import NOT_HERE, unmet
 from statewright_evidence.proofs.composition.scope import FINAL, SMALL
 from statewright_evidence.proofs.composition.situation import State
@@ -101,6 +101,7 @@ def test_what_is_begun_outside_ends_in_every_way_that_its_link_declares_and_in_n
             for pending in () if state.waking else state.pending:
                 ended[pending.activity] |= {type(each.event) for each in external_events.pending(state.core, pending)}
     ended[Activity.REQUEST] |= ended.pop(Activity.REPLY)
+    ended[Activity.PAUSE] = {type(each.event) for each in ExternalEvents(QUICK[0]).of(Pending(Activity.PAUSE), "")}  # at once
     del ended[Activity.ADMISSION]
     of_a_run = (Participant.RUN, Participant.CALL, Participant.TOOL)
     effects = [link for link in LINKS if link.command and link.route is Route.EFFECT and link.sender in of_a_run]

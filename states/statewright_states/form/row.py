@@ -124,7 +124,7 @@ def effect(function: Callable[[Any, Any], Commands] | None = None, /, *, called:
         def call_model(facts: RunFacts, event: Event) -> CallModel: ...                           # exactly one
         def cancel_call(facts: RunFacts, event: Event) -> CancelCall | None: ...                  # at most one
         def close(facts: RunFacts, event: Event) -> tuple[AskToClose, CallModel]: ...             # one each, in this order
-        def launch_tools(...) -> tuple[RequestTool | ReleaseTool, ...]: ...                       # any number of these
+        def launch_together(...) -> tuple[RequestTool | ReleaseTool, ...]: ...                    # any number of these
 
         @effect(reason=StopReason.COMPLETED)                  # the field ``reason`` of what it gives has this value
         def finish(facts: RunFacts, event: Event) -> FinishRun: ...

@@ -122,7 +122,7 @@ def test_what_may_be_answered_at_once_is_what_links_say() -> None:
 def test_a_command_to_another_machine_of_the_same_record_is_an_event_at_once() -> None:
     of_a_run = (Participant.RUN, Participant.CALL, Participant.TOOL)
     to_machines = [link for link in LINKS if link.command and link.sender in of_a_run and link.receiver in of_a_run]
-    assert len(to_machines) == 14
+    assert len(to_machines) == 15
     assert {link.route for link in to_machines} == {Route.MACHINE}
 
 
