@@ -352,6 +352,10 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "Any other tool that was running has an unknown outcome, and a person says how to go on: never twice, never lost.",
         "section on the journal: outcome_unknown",
     ),
+    "R-REC-4": Requirement(
+        "A run goes on under other deciding code only if whoever takes it up says so; that is on record with what changed.",
+        "section on the journal: the header also pins a digest of the code that decides",
+    ),
 }
 
 TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD)

@@ -56,7 +56,14 @@ from statewright_states.run.facts import (
 from statewright_states.run.table import RUN
 from statewright_states.words.approval import ApprovalRule
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.words.vocabulary import (
+    CancelRequested,
+    CodeChangeAccepted,
+    Resumed,
+    StopReason,
+    StopRequested,
+    ToolRequest,
+)
 from walker import Walker, Witness
 
 S = RunState
@@ -106,7 +113,7 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
 
 def _from_elsewhere() -> Sequence[Event]:
     nobody_asked = OutcomeStated("another tool", True, "somebody", "")
-    return [EstimatorFailed("no number"), nobody_asked, MessageUnreadable("it is not JSON", "raw")]
+    return [EstimatorFailed("no number"), CodeChangeAccepted(()), nobody_asked, MessageUnreadable("it is not JSON", "raw")]
 
 
 def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:

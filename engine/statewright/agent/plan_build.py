@@ -11,6 +11,7 @@ from typing import Any
 from statewright.agent.loop import AgentLoop, History
 from statewright.agent.sync import run_to_its_end
 from statewright.config.settings import AgentConfig, EvaluationConfig
+from statewright.core.deciding_code import code_changes, kept
 from statewright.core.inputs import RunInputs
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import PlanBuildInputs
@@ -33,7 +34,7 @@ from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.ports import Journal, Lease
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import Resumed, Status, StopReason
+from statewright_states.words.vocabulary import CodeChangeAccepted, Resumed, Status, StopReason
 
 
 class MixedModeRunner:
@@ -91,32 +92,39 @@ class MixedModeRunner:
         at_us = self.build.clock.now_us()
         header = inputs.header(at_us, ENGINE, payloads)
         lease = await recorder.create(header.encode())
-        pump = self._pump_for(PlanBuildExecution(inputs, payloads), recorder, lease, on_stream_chunk)
+        pump = self._pump_for(PlanBuildExecution(inputs, payloads), recorder, lease, on_stream_chunk, accepted=False)
         pump.started_at_us = pump.last_at_us = at_us
         if self._live.stopping:
             pump.stop()
         pump.tell(inputs.admitted(header.task))
         return await self._drive(pump, lease)
 
-    async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> MixedState:
+    async def resume(
+        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
+    ) -> MixedState:
         """Take up a task that was interrupted or waits for a person; one that has ended is shown as it ended.
 
         The run that was commanded goes on where its own record ends, or begins if it has none: never twice.
-        Raises RunNotFound, JournalBusy, JournalDamaged.
+        ``accept_changed_code`` is as for ``AgentLoop.resume``, for the task and its runs.
+        Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
-        recorded = await replay_plan_build(self.journal, run_id)
+        recorded = await replay_plan_build(self.journal, run_id, accept_changed_code)
         if recorded.ended or self._live.stopping:
             return await plan_build_state(self.journal, run_id)
         lease = await self.journal.acquire(run_id)
         try:
-            recorded = await replay_plan_build(self.journal, run_id)
+            recorded = await replay_plan_build(self.journal, run_id, accept_changed_code)
+            changes = await code_changes(self.journal, recorded.code)
             execution = recorded.execution
             recorder = Recorder(self.journal, run_id, execution.payloads)
             recorder.take_up(recorded.head)
-            pump = self._pump_for(execution, recorder, lease, on_stream_chunk)
+            pump = self._pump_for(execution, recorder, lease, on_stream_chunk, accepted=accept_changed_code)
             pump.started_at_us, pump.last_at_us = recorded.times_us
             pump.take_up()
-            pump.tell(execution.inputs.admitted(recorded.task) if recorded.entries == 1 else Resumed(lease.epoch))
+            if changes:
+                pump.tell(CodeChangeAccepted(kept(changes, execution.payloads)))
+            begun = execution.main.facts.begun
+            pump.tell(Resumed(lease.epoch) if begun else execution.inputs.admitted(recorded.task))
         except BaseException:
             await self.journal.release(lease)
             raise
@@ -164,10 +172,16 @@ class MixedModeRunner:
     # -- inside ------------------------------------------------------------------------------------------------------
 
     def _pump_for(
-        self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, on_chunk: ChunkCallback | None
+        self,
+        execution: PlanBuildExecution,
+        recorder: Recorder,
+        lease: Lease,
+        on_chunk: ChunkCallback | None,
+        *,
+        accepted: bool,
     ) -> PlanBuildPump:
         loops = {Phase.PLAN: self.plan, Phase.BUILD: self.build}
-        performing = partial(Children, execution, loops, on_chunk)
+        performing = partial(Children, execution, loops, on_chunk, accepted)
         return Pump(execution, recorder, self.journal, lease, self.build.clock, Observers(self._on_event), performing)
 
     async def _drive(self, pump: PlanBuildPump, lease: Lease) -> MixedState:
@@ -224,6 +238,7 @@ class Children:
         execution: PlanBuildExecution,
         loops: Mapping[Phase, AgentLoop],
         on_chunk: ChunkCallback | None,
+        accepted: bool,
         deliver: Deliver,
         on_done: Callable[[], None],
     ) -> None:
@@ -233,6 +248,7 @@ class Children:
         self._loops = loops
         self._journal: Journal = loops[Phase.BUILD].journal
         self._on_chunk = on_chunk
+        self._accepted = accepted
         self._deliver = deliver
         self._tasks = TaskOwner(self._defect, on_done)
         self._on_record = {phase: asyncio.Event() for phase in Phase}
@@ -307,7 +323,8 @@ class Children:
         """Run a child to its end; None when it waits for a person, or cannot be recorded."""
         try:
             await self._require_ours(inputs.run_id)
-            state = await self._loops[phase].run_child(inputs, self._on_chunk, lambda _: self._on_record[phase].set())
+            loop, begun = self._loops[phase], self._on_record[phase]
+            state = await loop.run_child(inputs, self._on_chunk, lambda _: begun.set(), accept_changed_code=self._accepted)
             return None if state.status is Status.RUNNING else await self._end_of(state)
         except JournalError as error:
             self.failure = error

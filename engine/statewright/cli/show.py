@@ -28,6 +28,7 @@ from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
 
 Shape = Mapping[str, Any]
+SHOWN_DIGITS = 16
 ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
 
 
@@ -129,6 +130,8 @@ def _print_header(console: Console, shown: Shown) -> None:
     began = datetime.fromtimestamp(header["at_us"] / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
     facts = [header["run_id"], printable(header["model"]), began, header["engine"], "dry run" if shown.dry_run else ""]
     console.print(Text("  ".join(fact for fact in facts if fact), style="dim"))
+    code = [f"{table} {digest.removeprefix('sha256:')[:SHOWN_DIGITS]}…" for table, digest in header.get("code", {}).items()]
+    console.print(Text(f"decided by the code  {'  '.join(code) or 'that was there: none is pinned'}", style="dim"))
 
 
 def _print_timeline(console: Console, shown: Shown) -> None:

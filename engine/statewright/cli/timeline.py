@@ -10,6 +10,7 @@ from rich.text import Text
 
 from statewright.cli.output import first_line, printable
 from statewright.config.settings import RetryConfig
+from statewright.core.deciding_code import in_words
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
 from statewright_states.plan_build import events as plan_build
@@ -44,7 +45,7 @@ from statewright_states.tool.events import (
     ToolSkipped,
     ToolStopped,
 )
-from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Purpose, Resumed, StopRequested
 
 SETTLED = frozenset(("returned", "failed", "timed_out", "denied", "skipped", "repeated", "cancelled", "outcome_unknown"))
 TONES: Mapping[str, str] = {
@@ -237,6 +238,8 @@ def _of_run(event: RunEvent) -> str:
             return "the time for the run is up"
         case Resumed():
             return "taken up again"
+        case CodeChangeAccepted() as accepted:
+            return f"goes on under other code, which was accepted: {in_words(accepted.changes)}"
         case _:
             return ""
 

@@ -20,7 +20,7 @@ from statewright.core.projection import Projection
 from statewright.core.routing import Router
 from statewright.journal.entry import TABLES, Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
-from statewright.machine import Decision, Instance, machine_for
+from statewright.machine import Decision, Instance, Recorded, machine_for
 from statewright.views.state import AgentState, PendingApproval
 from statewright_states.call.events import AttemptReplied
 from statewright_states.call.table import CALL
@@ -82,8 +82,8 @@ class Execution(Protocol):
         """The instances that have not ended."""
         ...
 
-    def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+    def apply(self, seq: int, delivery: Delivery, recorded: Recorded | None = None) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of its entry. ``recorded`` is what was decided, to be kept."""
         ...
 
     def next_command(self, recorded: Event | None = None) -> Following | None:
@@ -137,11 +137,11 @@ class RunExecution:
 
     # -- applying ----------------------------------------------------------------------------------------------------
 
-    def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+    def apply(self, seq: int, delivery: Delivery, recorded: Recorded | None = None) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of its entry. ``recorded`` is what was decided, to be kept."""
         instance = self._instance(delivery)
         source, before = instance.state, instance.facts
-        decision = machine_for(instance.table).apply(instance, delivery.event)
+        decision = machine_for(instance.table).apply(instance, delivery.event, recorded)
         if isinstance(decision, Taken):
             self._follow(instance, before, delivery.event, decision)
             self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))

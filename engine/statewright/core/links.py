@@ -21,7 +21,7 @@ from statewright_states.run import commands as run
 from statewright_states.run import events as of_run
 from statewright_states.tool import commands as tool
 from statewright_states.tool import events as of_tool
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, StopRequested
 
 
 class Party(StrEnum):
@@ -123,8 +123,8 @@ LINKS: tuple[Link, ...] = (
     Link(P.CALLER, None, P.RUN, (of_run.RunAdmitted, StopRequested, CancelRequested)),
     Link(P.PERSONS, None, P.RUN, (of_run.OutcomeStated, of_run.MessageUnreadable), note="from another process, by the journal"),
     Link(P.PERSONS, None, P.TOOL, (of_tool.ApprovalGiven,), note="from another process, by the journal"),
-    Link(P.JOURNAL, None, P.PLAN_BUILD, (Resumed,), note="taken up again"),
-    Link(P.JOURNAL, None, P.RUN, (Resumed,), note="taken up again"),
+    Link(P.JOURNAL, None, P.PLAN_BUILD, (Resumed, CodeChangeAccepted), note="taken up again"),
+    Link(P.JOURNAL, None, P.RUN, (Resumed, CodeChangeAccepted), note="taken up again"),
     Link(P.JOURNAL, None, P.CALL, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.TOOL, (of_tool.ToolResumed,), note="taken up again"),
     Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed,), note="a defect ends the task visibly"),
@@ -139,6 +139,11 @@ ROUTED: Mapping[type[Command], str] = {
     if link.command is not None and (link.taker in MACHINES or (link.taker is Party.CONVERSATION and link.answers))
 }
 """The commands that are an event at once, and for which machine: another one, or their own where the conversation answers."""
+
+COMMANDS: Mapping[tuple[str, str], type[Command]] = {
+    (link.giver.value, link.command.__name__): link.command for link in LINKS if link.command is not None
+}
+"""Every command by the machine that gives it and its name, as entries name it."""
 
 KEPT = frozenset(
     link.command

@@ -15,7 +15,7 @@ from statewright.core.execution import Applied, Following
 from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.journal.entry import Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
-from statewright.machine import Instance, machine_for
+from statewright.machine import Instance, Recorded, machine_for
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import InternalError
@@ -44,10 +44,10 @@ class PlanBuildExecution:
         """The instances that have not ended."""
         return {} if self.main.ended else {self.main.name: self.main}
 
-    def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the entry that will record it."""
+    def apply(self, seq: int, delivery: Delivery, recorded: Recorded | None = None) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of its entry. ``recorded`` is what was decided, to be kept."""
         source = self.main.state
-        decision = machine_for(PLAN_BUILD).apply(self.main, delivery.event)
+        decision = machine_for(PLAN_BUILD).apply(self.main, delivery.event, recorded)
         if isinstance(decision, Taken):
             self._path.append(decision.row.id)
             self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))

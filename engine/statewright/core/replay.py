@@ -1,15 +1,23 @@
 """Replay: the recorded events, applied again. No input or output but reading, and no code of the outside is called.
 
 A replay must give every entry bit by bit, or show the first that differs, in words. Resuming a run starts with a replay.
+
+Where it is on record that other code decides from an entry on, what was decided before it is taken as recorded: the code of
+today would perhaps decide otherwise, and that was accepted. Facts are not on record; they are counted by the code of today.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any, Generic, TypeVar, cast
 
+from pydantic import TypeAdapter, ValidationError
+
+from statewright.core.deciding_code import acceptances, code_changed, code_changes, in_words, pinned_code
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
+from statewright.core.links import COMMANDS
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import plan_build_inputs_from
 from statewright.journal.entry import (
@@ -24,9 +32,11 @@ from statewright.journal.entry import (
     encode_event_entry,
 )
 from statewright.journal.recorder import Payloads
+from statewright.machine import Recorded
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
+from statewright_states.form.row import Command
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -65,6 +75,10 @@ class Reproduced(Generic[C]):
     started_at_us: int
     last_at_us: int
     ended: bool
+    settled: int
+    """How many entries, from the first on, were taken as recorded and not decided again."""
+    code: Mapping[str, str]
+    """The code that counts for each table at the end: a digest each."""
 
     @property
     def times_us(self) -> tuple[int, int]:
@@ -88,24 +102,29 @@ class ReplayedPlanBuild(Reproduced[PlanBuildExecution]):
     __slots__ = ()
 
 
-async def replay(journal: Journal, run_id: str) -> Replayed:
+async def replay(journal: Journal, run_id: str, accepted: bool | None = None) -> Replayed:
     """Replay a run of an agent. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs.
 
-    Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
+    To go on with the run, ``accepted`` says whether it may be decided by other code than it is pinned to: if so, everything
+    so far is taken as recorded, else CodeChanged is raised. Without it, everything that was decided by the code that counts
+    now is compared. Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
     """
     entries, shapes = await _recorded(journal, run_id, RUN.name)
+    settled = await _settled(journal, run_id, shapes, accepted)
     payloads = Payloads()
     inputs = inputs_from(shapes[0], await _blobs(journal, header_references(shapes[0])))
     for digest, data in (await _blobs(journal, list(_messages(shapes)))).items():
         payloads.load_message(digest, data)
-    return _reproduced(Replayed, RunExecution(inputs, payloads), entries, shapes)
+    return await _reproduced(Replayed, RunExecution(inputs, payloads), entries, shapes, settled, journal)
 
 
-async def replay_plan_build(journal: Journal, run_id: str) -> ReplayedPlanBuild:
-    """Replay the record of a task that is planned, then built; its two runs are replayed alone. Raises as ``replay`` does."""
+async def replay_plan_build(journal: Journal, run_id: str, accepted: bool | None = None) -> ReplayedPlanBuild:
+    """Replay the record of a task that is planned, then built; its two runs are replayed alone. As ``replay``."""
     entries, shapes = await _recorded(journal, run_id, PLAN_BUILD.name)
+    settled = await _settled(journal, run_id, shapes, accepted)
     inputs = plan_build_inputs_from(shapes[0], await _blobs(journal, header_references(shapes[0])))
-    return _reproduced(ReplayedPlanBuild, PlanBuildExecution(inputs, Payloads()), entries, shapes)
+    execution = PlanBuildExecution(inputs, Payloads())
+    return await _reproduced(ReplayedPlanBuild, execution, entries, shapes, settled, journal)
 
 
 async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
@@ -159,30 +178,53 @@ def _header(run_id: str, shapes: Shapes) -> Mapping[str, Any]:
     return shapes[0]
 
 
-def _reproduced(kind: type[R], execution: Execution, entries: Sequence[StoredEntry], shapes: Shapes) -> R:
+async def _settled(journal: Journal, run_id: str, shapes: Shapes, accepted: bool | None) -> int:
+    """How many entries are taken as recorded: those before other code was accepted, or all if it is accepted now."""
+    goes_on = accepted is not None and shapes[-1].get("kind") != "end"
+    changes = await code_changes(journal, pinned_code(shapes)) if goes_on else ()
+    if changes and not accepted:
+        raise code_changed(run_id, changes)
+    return len(shapes) if changes else max(acceptances(shapes), default=0)
+
+
+async def _reproduced(
+    kind: type[R], execution: Execution, entries: Sequence[StoredEntry], shapes: Shapes, settled: int, journal: Journal
+) -> R:
     """Walk through the entries with a fresh execution, and compare."""
-    header, run_id = shapes[0], str(shapes[0]["run_id"])
-    walk = _Walk(run_id, execution)
-    walk.check_hash(entries[0])
-    ended = False
-    for entry, shape in zip(entries[1:], shapes[1:], strict=True):
-        walk.check_hash(entry)
-        if shape.get("kind") == "event":
-            walk.event(entry, shape)
-        else:
-            walk.end(entry, shape)
-            ended = True
-    last_at_us = int(shapes[-1]["at_us"])
-    return kind(run_id, execution, entries[-1], header["task"], len(entries), int(header["at_us"]), last_at_us, ended)
+    header, run_id, code = shapes[0], str(shapes[0]["run_id"]), pinned_code(shapes)
+    walk = _Walk(run_id, execution, settled)
+    try:
+        ended = walk.through(entries, shapes)
+    except ReplayDiverged as error:
+        changes = await code_changes(journal, code)
+        if changes:
+            error.what += f"; other code decides here than the run is pinned to: {in_words(changes)}"
+        raise
+    times_us = int(header["at_us"]), int(shapes[-1]["at_us"])
+    return kind(run_id, execution, entries[-1], header["task"], len(entries), *times_us, ended, settled, code)
 
 
 class _Walk:
-    """Applies recorded entries one after another and compares."""
+    """Applies recorded entries one after another and compares; the first ``settled`` ones are taken as recorded."""
 
-    def __init__(self, run_id: str, execution: Execution) -> None:
+    def __init__(self, run_id: str, execution: Execution, settled: int) -> None:
         self.execution = execution
         self._run_id = run_id
+        self._settled = settled
         self._hash = NO_HASH
+
+    def through(self, entries: Sequence[StoredEntry], shapes: Shapes) -> bool:
+        """Walk through a whole record; gives whether it ends."""
+        self.check_hash(entries[0])
+        ended = False
+        for entry, shape in zip(entries[1:], shapes[1:], strict=True):
+            self.check_hash(entry)
+            if shape.get("kind") == "event":
+                self.event(entry, shape)
+            else:
+                self.end(entry, shape)
+                ended = True
+        return ended
 
     def check_hash(self, entry: StoredEntry) -> None:
         self._hash = chain(self._run_id, self._hash, entry.data)
@@ -197,6 +239,9 @@ class _Walk:
     def event(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
         recorded = decode_delivery(shape)
         self._expect(entry.seq, recorded)
+        if entry.seq < self._settled:
+            self.execution.apply(entry.seq, recorded, decode_decision(shape))
+            return
         applied = self.execution.apply(entry.seq, recorded)
         again = encode_event_entry(entry.seq, shape["at_us"], recorded, applied.source.value, applied.decision, applied.facts)
         self._compare(entry, shape, again)
@@ -214,7 +259,7 @@ class _Walk:
                 if recorded.cause == cause:
                     return
                 continue
-            if expected != recorded:
+            if expected != recorded and (seq >= self._settled or expected.cause != recorded.cause):
                 raise ReplayDiverged(
                     f"{expected.instance} should receive {expected.event}, the record says "
                     f"{recorded.instance} received {recorded.event}",
@@ -233,6 +278,28 @@ class _Walk:
             cure="the engine or a table has changed since this run was recorded; replay it with that version",
             seq=entry.seq,
         )
+
+
+@cache
+def _command_reader(machine: str, command: str) -> TypeAdapter[Command]:
+    return TypeAdapter(COMMANDS[machine, command])
+
+
+def decode_decision(shape: Mapping[str, Any]) -> Recorded:
+    """What an entry says was decided. Raises JournalDamaged when this version knows no such command."""
+    try:
+        commands = tuple(
+            _command_reader(shape["machine"], command["command"]).validate_python(command["data"])
+            for command in shape.get("commands", ())
+        )
+    except (KeyError, ValidationError) as error:
+        raise JournalDamaged(
+            f"a command of the entry cannot be read: {error}",
+            where=f"entry {shape.get('seq')}",
+            cure="verify the journal; resume it with the version named in the run's header",
+            seq=shape.get("seq"),
+        ) from error
+    return Recorded(shape["answers"], commands)
 
 
 def _difference(recorded: Mapping[str, Any], again: Mapping[str, Any]) -> str:

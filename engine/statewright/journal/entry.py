@@ -87,7 +87,7 @@ class Header:
     """The first entry (seq 0): what this run is. Names of payloads are digests of stored blobs.
 
     ``machine`` is the one that is the run itself. ``machines`` maps each table to the digest of its full canonical form,
-    which is also its fingerprint.
+    which is also its fingerprint; ``code`` maps it to the digest of the list of the code that decides in it.
     """
 
     run_id: str
@@ -101,6 +101,7 @@ class Header:
     history: str
     tools: str
     hooks: str
+    code: Mapping[str, str] = field(default_factory=dict[str, str])
     policy: Mapping[str, str] = field(default_factory=dict[str, str])
     stream: bool = False
     session: str | None = None
@@ -221,7 +222,7 @@ def decode_delivery(entry: Mapping[str, Any]) -> Delivery:
 
 DIGEST_FIELDS = frozenset(
     (
-        *("added", "changed", "config", "history", "hooks", "machines", "message"),
+        *("added", "changed", "code", "config", "history", "hooks", "machines", "message"),
         *("messages", "output", "raw", "result", "task", "tools"),
     )
 )

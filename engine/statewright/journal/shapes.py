@@ -38,6 +38,8 @@ class HeaderShape(Shape):
     history: Digest
     tools: Digest
     hooks: Digest
+    code: dict[str, Digest] = Field(default_factory=dict[str, Digest])
+    """A run that was begun before code was pinned pins none."""
     policy: dict[str, str]
     stream: bool
     session: str | None

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from statewright.config.prices import require_prices
 from statewright.context.estimates import Estimates
+from statewright.core.deciding_code import code_changes, kept
 from statewright.core.execution import RunExecution
 from statewright.core.inputs import RunInputs
 from statewright.core.replay import replay
@@ -117,22 +118,26 @@ class Driver:
         pump.deliver("run", "run", RunAdmitted(inputs.run_settings(), header.task))
         return await self._drive(pump, lease)
 
-    async def take_up(self, run_id: str, watch: Watch = NOBODY) -> AgentState:
-        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError."""
-        recorded = await replay(self._journal, run_id)
+    async def take_up(self, run_id: str, watch: Watch = NOBODY, *, accept_changed_code: bool = False) -> AgentState:
+        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError.
+
+        Raises CodeChanged when other code decides here than the run is pinned to, unless that is accepted.
+        """
+        recorded = await replay(self._journal, run_id, accept_changed_code)
         if recorded.ended or self.live.stopping:
             return recorded.state()
         require_prices(recorded.execution.inputs.config, (provider.model for provider in self.equipment.providers))
         lease = await self._journal.acquire(run_id)
         try:
-            recorded = await replay(self._journal, run_id)
+            recorded = await replay(self._journal, run_id, accept_changed_code)
+            changes = await code_changes(self._journal, recorded.code)
             require_guards(recorded, self.equipment.hooks)
             recorder = Recorder(self._journal, run_id, recorded.execution.payloads)
             recorder.take_up(recorded.head)
             pump = self._pump_for(recorded.execution, recorder, lease, watch)
             pump.started_at_us, pump.last_at_us = recorded.started_at_us, recorded.last_at_us
             pump.take_up()
-            for address in resumption_events(recorded, lease.epoch):
+            for address in resumption_events(recorded, lease.epoch, kept(changes, recorded.execution.payloads)):
                 pump.deliver(*address)
             await pump.take_posted()
         except BaseException:

@@ -11,14 +11,20 @@ from statewright.journal.entry import TABLES
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import Event
 from statewright_states.run.events import RunAdmitted
+from statewright_states.run.facts import RunState
 from statewright_states.tool.events import ToolResumed
-from statewright_states.words.vocabulary import Resumed
+from statewright_states.words.vocabulary import CodeChange, CodeChangeAccepted, Resumed
 
 
-def resumption_events(recorded: Replayed, epoch: int) -> Iterator[tuple[str, str, Event]]:
-    """What every instance that has not ended is told: its process is a new one; the rows say what follows."""
+def resumption_events(recorded: Replayed, epoch: int, changes: tuple[CodeChange, ...] = ()) -> Iterator[tuple[str, str, Event]]:
+    """What every instance that has not ended is told: its process is a new one; the rows say what follows.
+
+    The run is told first of all of other code that decides from now on, and that was accepted.
+    """
     execution = recorded.execution
-    if recorded.entries == 1:
+    if changes:
+        yield "run", "run", CodeChangeAccepted(changes)
+    if RunState(execution.run.state) is RunState.ACCEPTED:
         yield "run", "run", RunAdmitted(execution.inputs.run_settings(), recorded.task)
         return
     lost = execution.inputs.config.prompts.outcome_unknown

@@ -35,7 +35,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import RunState
 from statewright_states.run.table import LIVE, RUN
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, StopRequested
 
 S = RunState
 DUE, TIMER, PERSON, MAYBE = Kind
@@ -149,6 +149,7 @@ HAPPENINGS = (
     Happening(CancelRequested, MAYBE, LIVE, ends=True),
     Happening(EngineFailed, MAYBE, LIVE, ends=True),
     Happening(EstimatorFailed, MAYBE, LIVE),
+    Happening(CodeChangeAccepted, MAYBE, LIVE),
     Happening(MessageUnreadable, MAYBE, LIVE),
     Happening(OutcomeStated, MAYBE, LIVE, when=f"tool == 0 or {PHASE} != UNKNOWN", about=(Choice("tool", last="2"),)),
     Happening(Resumed, MAYBE, tuple(state for state in LIVE if state is not S.ACCEPTED), then=("stop = 0",)),

@@ -111,13 +111,13 @@ class Table(Generic[F]):
 
     @cached_property
     def code_form(self) -> bytes:
-        """``code`` as stable JSON, a line for each part."""
-        return (json.dumps(self.code, sort_keys=True, indent=1) + "\n").encode()
+        """The list of ``code`` as bytes that journals pin."""
+        return code_form(self.code)
 
     @property
     def code_digest(self) -> str:
         """The SHA-256 of ``code_form``."""
-        return sha256(self.code_form).hexdigest()
+        return digest_of_code(self.code)
 
     def cell(self, state: StrEnum, event: Event) -> Cell:
         """What is declared for this event in this state; empty where nothing is."""
@@ -153,6 +153,16 @@ class Table(Generic[F]):
             return f"{self.name}: {name} is not an event of this table: send it to a machine that declares it"
         declared = sorted(kind.__name__ for at, kind in self.cells if at == state)
         return f"{self.name}: {name} is not declared in {state}; declared there: {', '.join(declared)}"
+
+
+def code_form(code: Mapping[str, str]) -> bytes:
+    """The list of the code of a table as stable JSON, a line for each part."""
+    return (json.dumps(code, sort_keys=True, indent=1) + "\n").encode()
+
+
+def digest_of_code(code: Mapping[str, str]) -> str:
+    """The SHA-256 of the list."""
+    return sha256(code_form(code)).hexdigest()
 
 
 def answer(cell: Cell, facts: object, event: Event) -> dict[str, Answer]:

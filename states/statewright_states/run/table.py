@@ -105,7 +105,7 @@ from statewright_states.run.questions import (
     tools_affordable,
     verdict,
 )
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, StopReason, StopRequested
 
 S = RunState
 R = StopReason
@@ -339,6 +339,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-REC-1",), why="its calls are taken up again by rows of their own"),
         Row("RUN-83", S.ACTING,     Resumed,       SAME,                do=(watch_deadline, ask_outcomes_again),
             req=("R-REC-1", "R-REC-3"), why="its tools are taken up again by rows of their own; an open question is asked again"),
+        Row("RUN-170", LIVE,        CodeChangeAccepted, SAME,
+            req=("R-REC-4",), why="from here on other code decides: whoever took the run up was told, and said so"),
     ),
     ignores=(
         Ignore("RUN-90", FINAL,    StopRequested,      req=("R-LATE-1",), why="the run has ended"),

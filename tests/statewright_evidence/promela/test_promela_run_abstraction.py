@@ -32,7 +32,7 @@ from statewright_states.run.facts import (
 )
 from statewright_states.run.table import RUN
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested, ToolRequest
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, StopRequested, ToolRequest
 
 S = RunState
 SPENT = 10
@@ -66,6 +66,7 @@ def can_come(state: StrEnum, facts: RunFacts) -> Iterator[Event]:
     else:
         yield Resumed(2)
     yield from (StopRequested(), CancelRequested(), happened.RunDeadline(), happened.EngineFailed("defect"))
+    yield CodeChangeAccepted(())
     yield from (happened.EstimatorFailed("no number"), happened.MessageUnreadable("no JSON", "raw"))
     yield happened.OutcomeStated("another", True, "somebody", "")
     yield from _due(state, facts)

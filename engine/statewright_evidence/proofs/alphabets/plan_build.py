@@ -16,7 +16,7 @@ from statewright_states.plan_build.facts import (
     PlanBuildSettings,
     PlanBuildState,
 )
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopReason, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, StopReason, StopRequested
 
 S = PlanBuildState
 BOUNDS = (
@@ -50,6 +50,7 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
+        yield CodeChangeAccepted(()), Kind.MAYBE
     yield from ((event, Kind.MAYBE) for event in OUTSIDE)
 
 

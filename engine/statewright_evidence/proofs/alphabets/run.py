@@ -37,7 +37,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts, RunSettings, RunState
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, StopRequested
 
 S = RunState
 NOT_ADMITTED = (S.ACCEPTED,)
@@ -55,6 +55,7 @@ OUTSIDE: Offered = (
     (RunDeadline(), Kind.TIMER),
     (EngineFailed("defect"), Kind.MAYBE),
     (EstimatorFailed("no number"), Kind.MAYBE),
+    (CodeChangeAccepted(()), Kind.MAYBE),
     (OutcomeStated("another tool", True, "ann", ""), Kind.MAYBE),
     (MessageUnreadable("it is not JSON", "raw"), Kind.MAYBE),
 )

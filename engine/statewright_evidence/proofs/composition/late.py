@@ -29,7 +29,7 @@ from statewright_states.tool.events import (
     ToolReturned,
 )
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.vocabulary import CancelRequested, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, StopRequested
 
 MAYBE = Kind.MAYBE
 ARGUMENTS, ANOTHER = "arguments", "another version"
@@ -40,6 +40,7 @@ UNPROMPTED = (
     Happening("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
     Happening("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
     Happening("the caller's estimator fails", MAYBE, RUN, EstimatorFailed("defect"), idle=True),
+    Happening("other code decides from here on", MAYBE, RUN, CodeChangeAccepted(()), idle=True),
     Happening("a message comes that nobody can read", MAYBE, RUN, MessageUnreadable("nonsense", "raw"), idle=True),
 )
 """What may come at any moment of a run."""
