@@ -59,12 +59,14 @@ def asked_of(module: str) -> frozenset[str]:
 
 
 def slots_of(value: object) -> list[str]:
+    """The slots of a value that hold something."""
     given = [vars(kind).get("__slots__", ()) for kind in type(value).__mro__]
     names = [name for slots in given for name in ((slots,) if isinstance(slots, str) else slots)]
     return [name for name in names if hasattr(value, name)]
 
 
 def plain_name(value: Any) -> str:
+    """What a function or a class is called, without the functions that it was made in."""
     return str(value.__qualname__).replace("<locals>.", "")
 
 
@@ -75,6 +77,7 @@ def own_name(value: Any) -> str:
 
 
 def as_bytes(form: object) -> bytes:
+    """Plain data as stable bytes."""
     return json.dumps(form, sort_keys=True, separators=(",", ":")).encode()
 
 
