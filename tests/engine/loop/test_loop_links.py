@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from loop_invariants import Talk, shapes_of, talk_in
+from loop_other_code import as_by_other_code
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from plan_build_scenarios import TASK, play
@@ -77,12 +78,14 @@ def taken_up_again() -> set[Talk]:
     async def lost() -> set[Talk]:
         journal: Journal = Office([]).journal
         script = ScriptedProvider([Delay(10), says("lost"), says("1. save it"), says("done")])
-        runners = [MixedModeRunner(AgentLoop(script, Bench().tools, journal=journal, clock=VirtualClock())) for _ in range(2)]
-        task = asyncio.create_task(runners[0].run("the task", run_id=TASK))
+        runner = MixedModeRunner(AgentLoop(script, Bench().tools, journal=journal, clock=VirtualClock()))
+        task = asyncio.create_task(runner.run("the task", run_id=TASK))
         await asyncio.sleep(5)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await runners[1].resume(TASK)
+        journal = await as_by_other_code(journal, {"plan_build": ("fold",)})
+        again = MixedModeRunner(AgentLoop(script, Bench().tools, journal=journal, clock=VirtualClock()))
+        await again.resume(TASK, accept_changed_code=True)
         return set(talk_in([shape for shape in await shapes_of(journal, TASK) if shape["kind"] == "event"]))
 
     return run_virtual(lost())
