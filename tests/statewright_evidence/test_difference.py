@@ -15,11 +15,10 @@ from statewright.journal.pinned import PinnedRow, PinnedTable
 from statewright_evidence.coverage.cases import Decided, Deciding
 from statewright_evidence.differences.difference import NOTHING, Change, Difference, StatedChange, difference
 from statewright_evidence.differences.difference_text import whole_text
-from statewright_evidence.differences.machines import Machine, of_table, of_version
+from statewright_evidence.differences.machines import Machine, of_table
 from statewright_evidence.differences.touched import read_traceability, touched
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.table import RUN
-from statewright_states.versions import versions
 
 FORMS = {name: of_table(table).form for name, table in TABLES.items()}
 RUN_FORM = FORMS["run"]
@@ -202,7 +201,7 @@ def test_requirements_come_from_both_sides_tests_from_the_traceability_propertie
     path.write_text(
         "requirement,table,row,test\nR-CONT-1,run,RUN-18,test_rest\nR-STEP-1,run,RUN-18,test_rest\nR-X,run,RUN-02,\n"
     )
-    old, form = of_version(versions()["run"][0]), without(RUN_FORM, "RUN-18")
+    old, form = of_table(RUN), without(RUN_FORM, "RUN-18")
     new = Machine("new", edited(form, "RUN-02", do=[]), "0" * 64)
     found = difference(old.form, new.form)
     again = touched(found, old, new, read_traceability(path), {"run": ("every run ends",), "call": ("no",)})
