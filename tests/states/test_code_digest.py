@@ -188,7 +188,7 @@ OTHER_CODE = {
         {"function third"},
     ),
     "locals that change places": ("return doubled + 1", "return value + 1", {"function third"}),
-    "a decorator": ("    @property\n    def rich", "    def rich", {"function Purse.rich"}),
+    "a decorator": ("    @property\n    def rich", "    def rich", {"class Purse"}),
     "an answer": ("return Size.LARGE", "return Size.SMALL", {"question size"}),
 }
 NUMBERS = count()
@@ -463,7 +463,7 @@ def mutants(text: str) -> Iterator[str]:
         if id(chosen) in silent:
             continue
         if isinstance(chosen, ast.Constant):
-            chosen.value = {bool: not chosen.value, str: f"{chosen.value}!"}.get(type(chosen.value), 12345)
+            chosen.value = {bool: not chosen.value, str: f"{chosen.value!s}!"}.get(type(chosen.value), 12345)  # type: ignore[assignment]
             yield ast.unparse(node)
         for field, operator in ast.iter_fields(chosen):
             if type(operator) in SWAPPED:

@@ -36,6 +36,7 @@ from statewright_states.form.objects import (
     plain_name,
     reduced,
     slots_of,
+    undecorated,
 )
 from statewright_states.form.question import Question
 from statewright_states.form.row import Row
@@ -144,7 +145,7 @@ class _Reached:
         key = ("function", id(code), as_bytes(captured))
 
         def make() -> Any:
-            node = self._sources.function(code, function.__module__, name)
+            node = undecorated(self._sources.function(code, function.__module__, name))
             names = _Names(self, function.__globals__, captured)
             return Resolved(names, code.co_filename, name, self.params).encode(node)
 
@@ -174,7 +175,7 @@ class _Reached:
             match statement:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     self._attributes.add(statement.name)
-                    methods.setdefault(statement.name, []).append(self._method(cls, statement, file, namespace))
+                    methods.setdefault(statement.name, []).append(self._method(cls, statement, file, label))
                 case ast.AnnAssign(target=ast.Name(id=name)):
                     self._fields.add(name)
                     self._annotated(statement.annotation, namespace, f"{file}:{statement.lineno}, {label}")
@@ -191,15 +192,17 @@ class _Reached:
             "methods": methods,
         }
 
-    def _method(self, cls: type, node: ast.FunctionDef | ast.AsyncFunctionDef, file: str, namespace: dict[str, Any]) -> Any:
-        label = f"function {plain_name(cls)}.{node.name}"
-        for function in functions_in(vars(cls).get(node.name)):
+    def _method(self, cls: type, node: ast.FunctionDef | ast.AsyncFunctionDef, file: str, label: str) -> Any:
+        """A method as it is in the class: what its decorators did shows in what they made of it."""
+        made = vars(cls).get(node.name, vars(cls).get(f"_{cls.__name__.lstrip('_')}{node.name}", MISSING))
+        if made is MISSING:
+            refuse(f"{cls.__qualname__} has no {node.name} any more", f"{file}:{node.lineno}, {label}", CURE)
+        for function in functions_in(made):
             code = function.__code__
             written_here = code.co_name == node.name and code.co_filename == file
             if written_here and self._sources.function(code, cls.__module__, label) is node:
-                return self.function(function, label)
-        form = Resolved(_Names(self, namespace, {}), file, label, self.params)
-        return self._unit(label, ("method", id(node)), node, lambda: form.encode(node))
+                return [kind_of(made).__name__, self.function(function)]
+        return self.value(made, label)
 
     def _annotated(self, annotation: ast.expr, namespace: dict[str, Any], where: str) -> None:
         """Reach the classes that a field may hold."""
@@ -242,6 +245,8 @@ class _Reached:
                 return self.function(value) if self._ours(value.__module__) else self._by_name(value)
             case types.MethodType():
                 return ["method", self.value(value.__func__, where), self.value(value.__self__, where)]
+            case types.BuiltinFunctionType() if not isinstance(value.__self__, types.ModuleType | type | None):
+                return ["method", self._by_name(value), self.value(value.__self__, where)]
             case types.BuiltinFunctionType() | types.MethodDescriptorType() | types.WrapperDescriptorType() | TypeVar():
                 return self._by_name(value)
             case types.ModuleType():

@@ -8,6 +8,7 @@ import json
 import sys
 import types
 from collections.abc import Iterator
+from copy import copy
 from enum import Enum
 from typing import Any
 
@@ -30,7 +31,7 @@ ATTRIBUTES = frozenset(
         super,
         types.FunctionType,
     )
-    for name in dir(kind)
+    for name in (*dir(kind), "name", "value")  # the last two are those of members
 )
 """What any value of the language itself may be asked for."""
 
@@ -79,6 +80,13 @@ def own_name(value: Any) -> str:
 def as_bytes(form: object) -> bytes:
     """Plain data as stable bytes."""
     return json.dumps(form, sort_keys=True, separators=(",", ":")).encode()
+
+
+def undecorated(node: Any) -> Any:
+    """The syntax of a function without its decorators: they have run, and what they made is an object of its own."""
+    bare = copy(node)
+    bare.decorator_list = []
+    return bare
 
 
 def is_code(value: object) -> bool:
