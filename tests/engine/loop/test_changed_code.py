@@ -86,17 +86,18 @@ def test_what_was_accepted_is_on_record_and_counts_from_then_on() -> None:
         state = await approved(journal, asks(call("pay")), accept=True)
         assert state.waiting
         (accepted,) = [shape for shape in await shapes_of(journal, RUN_ID) if shape.get("event") == "CodeChangeAccepted"]
+        code = f"sha256:{TABLES['run'].code_digest}"
         change = {
             "table": "run",
             "before": digest_of(other_lists(STEPS)["run"]),
-            "code": f"sha256:{TABLES['run'].code_digest}",
+            "code": code,
             "parts": ["question steps_left"],
         }
         assert (accepted["row"], accepted["data"]) == ("RUN-170", {"changes": [change]})
-        assert await journal.blob(change["code"]) == TABLES["run"].code_form
+        assert await journal.blob(code) == TABLES["run"].code_form
         recorded = await replay(journal, RUN_ID)
         assert recorded.settled == accepted["seq"]
-        assert recorded.code["run"] == change["code"]
+        assert recorded.code["run"] == code
         assert recorded.state() == state
         assert (await approved(journal, says("paid"))).status == "success"  # nothing is other any more
         assert (await verify(journal, RUN_ID)).ok
