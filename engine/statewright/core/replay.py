@@ -240,11 +240,22 @@ class _Walk:
         recorded = decode_delivery(shape)
         self._expect(entry.seq, recorded)
         if entry.seq < self._settled:
-            self.execution.apply(entry.seq, recorded, decode_decision(shape))
+            self._keep(entry, recorded, shape)
             return
         applied = self.execution.apply(entry.seq, recorded)
         again = encode_event_entry(entry.seq, shape["at_us"], recorded, applied.source.value, applied.decision, applied.facts)
         self._compare(entry, shape, again)
+
+    def _keep(self, entry: StoredEntry, recorded: Delivery, shape: Mapping[str, Any]) -> None:
+        try:
+            self.execution.apply(entry.seq, recorded, decode_decision(shape))
+        except KeyError as error:
+            raise JournalDamaged(
+                f"the entry lacks {error}",
+                where=f"run {self._run_id}, entry {entry.seq}",
+                cure="verify the journal",
+                seq=entry.seq,
+            ) from error
 
     def end(self, entry: StoredEntry, shape: Mapping[str, Any]) -> None:
         while self.execution.next_command() is not None:

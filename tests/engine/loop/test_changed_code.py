@@ -188,6 +188,10 @@ class Installation:
         command = [sys.executable, "-m", "statewright", *words]
         return subprocess.run(command, cwd=self.folder, env=given, capture_output=True, text=True, check=False, timeout=60)
 
+    def messages(self) -> list[Any]:
+        messages: list[Any] = json.loads(self.statewright("show", "old", "--json").stdout)["run"]["messages"]
+        return messages
+
     def model(self, *replies: Mapping[str, Any]) -> tuple[str, ...]:
         (self.folder / "script.json").write_text(json.dumps({"replies": replies}), "utf-8")
         return ("--model", "scripted:script.json", "--tools", "tools:tools") if len(replies) > 1 else ("--tools", "tools:tools")
@@ -199,6 +203,7 @@ def test_a_waiting_run_of_a_changed_installation_goes_on_when_that_is_accepted_a
     place = Installation(tmp_path)
     begun = place.statewright("run", "post 7", *place.model(CUT, POST, DONE), "--run-id", "old")
     assert begun.returncode == 4, begun.stderr
+    said = place.messages()
     apply(place.tree, change)
 
     replayed = place.statewright("replay", "old")
@@ -224,6 +229,7 @@ def test_a_waiting_run_of_a_changed_installation_goes_on_when_that_is_accepted_a
     assert "it is posted" in ended.stdout
 
     assert place.statewright("verify", "old").returncode == 0
+    assert place.messages()[: len(said)] == said  # what was commanded before stands
     shown = place.statewright("show", "old").stdout
     assert "RUN-170" in shown
     assert f"goes on under other code, which was accepted: run: {named}" in shown
