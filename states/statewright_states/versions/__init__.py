@@ -120,7 +120,7 @@ def versions(folder: Path = FOLDER) -> Mapping[str, tuple[Version, ...]]:
 def version_with(fingerprint: str, folder: Path = FOLDER, *, code: str | None = None) -> Version | None:
     """The newest version with this fingerprint, and where there is one also with this code; None when none has it."""
     known = [version for listed in versions(folder).values() for version in listed if version.fingerprint == fingerprint]
-    return max(known, key=lambda version: (version.code == code, version.number), default=None)
+    return max(known, key=lambda version: (code in (None, version.code), version.number), default=None)
 
 
 def _read(path: Path) -> bytes:
