@@ -14,7 +14,7 @@ used: it cancels running triggers); names that collide with model methods (model
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import Any, Generic, NoReturn, TypeVar
@@ -23,8 +23,9 @@ from transitions import EventData, Machine, State, Transition
 
 from statewright_states.errors import StatusAssignmentError
 from statewright_states.form.question import Answer
-from statewright_states.form.row import Event, Row
+from statewright_states.form.row import Cell, Command, Event, Row
 from statewright_states.form.table import Ignored, Refused, Table, Taken, answer
+from statewright_states.frozen import dataclass
 
 logging.getLogger("transitions").setLevel(logging.WARNING)
 
@@ -73,15 +74,39 @@ class Instance(Generic[F]):
         return self._state in self.table.final
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierDecision:
+    """What was decided about an event before, by code that may have been other: the answers, and what was commanded."""
+
+    answers: Mapping[str, bool | str]
+    commands: tuple[Command, ...]
+
+    def answered(self, cell: Cell) -> Mapping[str, Answer]:
+        """The answers to the questions of this cell."""
+        return {
+            question.name: next(each for each in question.answers if each == self.answers[question.name])
+            for question in cell.questions
+        }
+
+
 class _Offer:
     """An event on its way through ``transitions``, with the answers to all questions of its cell."""
 
-    __slots__ = ("answers", "event", "taken")
+    __slots__ = ("answers", "earlier", "event", "taken")
 
-    def __init__(self, event: Event, answers: dict[str, Answer]) -> None:
+    def __init__(self, event: Event, answers: Mapping[str, Answer], earlier: EarlierDecision | None) -> None:
         self.event = event
         self.answers = answers
+        self.earlier = earlier
         self.taken: Taken[Any] | None = None
+
+    def take(self, table: Table[Any], row: Row, instance: Any) -> Taken[Any]:
+        """What follows from the row that fires. What was commanded before is not commanded anew; facts are."""
+        if self.earlier is None:
+            return table.take(row, instance.state, instance.facts, self.event, self.answers)
+        commands = self.earlier.commands
+        facts = table.fold(instance.facts, self.event, commands)
+        return Taken(row, row.target(instance.state), facts, commands, self.answers)
 
 
 class _RowTransition(Transition):
@@ -99,7 +124,7 @@ class _RowTransition(Transition):
         row = self.row
         if not row.admits(offer.answers):
             return False
-        offer.taken = instance.table.take(row, instance.state, instance.facts, offer.event, offer.answers)
+        offer.taken = offer.take(instance.table, row, instance)
         if self.dest:
             event_data.machine.set_state(self.dest, instance)
         return True
@@ -161,14 +186,17 @@ class DeclaredMachine(Generic[F]):
         """A fresh instance in the initial state."""
         return Instance(self.table, name)
 
-    def apply(self, instance: Instance[F], event: Event) -> Decision:
-        """Fire the event at the instance. Total: Taken, Ignored or Refused; an exception leaves nothing changed."""
+    def apply(self, instance: Instance[F], event: Event, earlier: EarlierDecision | None = None) -> Decision:
+        """Fire the event at the instance. Total: Taken, Ignored or Refused; an exception leaves nothing changed.
+
+        With ``earlier``, no question is asked and no effect is called: the row is the one that the answers demand.
+        """
         cell = self.table.cell(instance.state, event)
-        answers = answer(cell, instance.facts, event)
+        answers = earlier.answered(cell) if earlier is not None else answer(cell, instance.facts, event)
         for ignore in cell.ignores:
             if ignore.admits(answers):
                 return Ignored(ignore, answers)
-        offer = _Offer(event, answers)
+        offer = _Offer(event, answers, earlier)
         if cell.rows:
             self._machine.events[type(event).__name__].trigger(instance, offer)
         if offer.taken is None:

@@ -29,7 +29,8 @@
     │   ├── JournalBusy                another process writes this run; names the owner
     │   ├── Fenced                     this process lost the run to another one
     │   ├── JournalDamaged             a stored entry, blob or link of the chain is not what it was
-    │   └── ReplayDiverged             the recorded events no longer give the recorded entries
+    │   ├── ReplayDiverged             the recorded events no longer give the recorded entries
+    │   └── CodeChanged                the run is pinned to other deciding code than is here
     └── InternalError                  us: a defect of Statewright
 
 Each message says what happened, where (machine, row or state, event, file, option) and the cure.
@@ -37,6 +38,7 @@ Each message says what happened, where (machine, row or state, event, file, opti
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 
 
@@ -233,6 +235,14 @@ class ReplayDiverged(JournalError):
     def __init__(self, what: str, *, where: str = "", cure: str = "", seq: int | None = None) -> None:
         super().__init__(what, where=where, cure=cure)
         self.seq = seq
+
+
+class CodeChanged(JournalError):
+    """The run is pinned to other deciding code than is here; ``changes`` names the parts that differ, by table."""
+
+    def __init__(self, what: str, *, where: str = "", cure: str = "", changes: Mapping[str, tuple[str, ...]]) -> None:
+        super().__init__(what, where=where, cure=cure)
+        self.changes = changes
 
 
 # -- us --------------------------------------------------------------------------------------------------------------

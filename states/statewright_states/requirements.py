@@ -175,10 +175,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "What a failure allows follows from its typed fault: no retry for authentication, quota, bad requests and overflow.",
         "contract 7, typed errors",
     ),
-    "R-RETRY-3": Requirement(
-        "Fallback models are a list, and each switch is a row.",
-        "contract 7, fallback models",
-    ),
+    "R-RETRY-3": Requirement("Fallback models are a list, and each switch is a row.", "contract 7, fallback models"),
     "R-RETRY-4": Requirement(
         "A model call that failed for good ends the run failed, with the error as its reason.",
         "contract 7; core loop: an exception of the model",
@@ -326,10 +323,7 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "A task may be planned by one run and built by another, each with a record, limits and a policy of its own.",
         "contract 14, plan and build; core loop: both phases of the mixed mode share a model",
     ),
-    "R-PLAN-2": Requirement(
-        "A plan that failed leads to no build.",
-        "contract 14, failed plan",
-    ),
+    "R-PLAN-2": Requirement("A plan that failed leads to no build.", "contract 14, failed plan"),
     "R-PLAN-3": Requirement(
         "A plan that is not success is built on only where that is configured, if the model said anything and nobody ended it.",
         "contract 14, a plan that is not success",
@@ -359,6 +353,10 @@ REQUIREMENTS: Mapping[str, Requirement] = {
     "R-REC-3": Requirement(
         "Any other tool that was running has an unknown outcome, and a person says how to go on: never twice, never lost.",
         "section on the journal: outcome_unknown",
+    ),
+    "R-REC-4": Requirement(
+        "A run goes on under other deciding code only if whoever takes it up says so; that is on record with what changed.",
+        "section on the journal: the header also pins a digest of the code that decides",
     ),
 }
 

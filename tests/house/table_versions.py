@@ -3,8 +3,8 @@
     python tests/house/table_versions.py --summary "what changed"   write what is missing in statewright_states/versions
     python tests/house/table_versions.py --check                    write nothing; exit code 1 and the difference
 
-A version is the table's canonical form, byte for byte, what its rows were for, and an entry in the list. Nothing that was
-written before is ever changed by it.
+A version is the table's canonical form and the list of the code that decides in it, byte for byte, what its rows were for,
+and an entry in the list. Nothing that was written before is ever changed by it.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from statewright_evidence.differences.code_difference import code_difference
 from statewright_evidence.differences.difference import difference
 from statewright_evidence.differences.difference_text import whole_text
 from statewright_evidence.differences.machines import of_table, of_version
@@ -35,7 +36,7 @@ def changed(folder: Path = FOLDER, tables: Sequence[Table[Any]] = TABLES) -> Ite
     known = versions(folder) if (folder / LIST).exists() else {}
     for table in tables:
         newest = known[table.name][-1] if known.get(table.name) else None
-        if newest is None or newest.fingerprint != table.fingerprint:
+        if newest is None or (newest.fingerprint, newest.code) != (table.fingerprint, table.code_digest):
             yield table, newest
 
 
@@ -53,7 +54,9 @@ def faults(folder: Path = FOLDER, tables: Sequence[Table[Any]] = TABLES) -> Iter
         old, new = of_version(newest), of_table(table, f"{table.name} as it is declared now")
         found = difference(old.form, new.form)
         shown = whole_text(found, old, new, touched(found, old, new, evidence().tests))
-        yield f"{table.name} has changed since {newest.name}, and no version says so\n{shown}\n  cure:  {CURE}"
+        code = code_difference(old, new)
+        other = f"; other code: {', '.join(part[2:] for part in code.lines())}" if not code.equal else ""
+        yield f"{table.name} has changed since {newest.name}, and no version says so{other}\n{shown}\n  cure:  {CURE}"
     yield from _ids_used_again(listed, tables)
 
 
@@ -67,9 +70,10 @@ def _faults_of_files(folder: Path, listed: Mapping[str, Sequence[Version]]) -> I
             try:
                 version.form()
                 version.words()
+                version.code_parts()
             except StatewrightError as error:
                 yield str(error)
-    files = {path for known in listed.values() for version in known for path in (version.form_path, version.words_path)}
+    files = {path for known in listed.values() for version in known for path in version.paths}
     for path in sorted(set(folder.glob("*.json")) - files):
         yield f"{path.name} belongs to no version\n  cure:  remove it, or restore {LIST}"
 
@@ -92,9 +96,10 @@ def write(summary: str, folder: Path = FOLDER, tables: Sequence[Table[Any]] = TA
     written: list[Version] = []
     for table, newest in list(changed(folder, tables)):
         number = newest.number + 1 if newest else 1
-        version = Version(table.name, number, table.fingerprint, summary, folder)
+        version = Version(table.name, number, table.fingerprint, summary, folder, table.code_digest)
         words = {stated.id: {"req": list(stated.req), "why": stated.why} for stated in stated_in(table)}
         version.form_path.write_bytes(table.canonical)
+        version.code_path.write_bytes(table.code_form)
         version.words_path.write_text(json.dumps(words, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         with (folder / LIST).open("a", encoding="utf-8") as file:
             file.write(_entry(version))
@@ -104,33 +109,35 @@ def write(summary: str, folder: Path = FOLDER, tables: Sequence[Table[Any]] = TA
 
 def _entry(version: Version) -> str:
     said = json.dumps(version.summary, ensure_ascii=False)  # a string of JSON is one of TOML
-    return f'\n[[{version.table}]]\nversion = {version.number}\nfingerprint = "{version.fingerprint}"\nsummary = {said}\n'
+    pinned = f'fingerprint = "{version.fingerprint}"\ncode = "{version.code}"'
+    return f"\n[[{version.table}]]\nversion = {version.number}\n{pinned}\nsummary = {said}\n"
 
 
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; fail when a table has changed without a version")
     parser.add_argument("--summary", default="", help="what changed, in one line")
+    parser.add_argument("--folder", type=Path, default=FOLDER, help="where the versions are (default: in the package)")
     chosen = parser.parse_args(arguments)
     try:
-        return _check() if chosen.check else _write(chosen.summary.strip())
+        return _check(chosen.folder) if chosen.check else _write(chosen.summary.strip(), chosen.folder)
     except StatewrightError as error:
         print(error, file=sys.stderr)
         return 1
 
 
-def _check() -> int:
-    problems = list(faults())
+def _check(folder: Path) -> int:
+    problems = list(faults(folder))
     for problem in problems:
         print(problem, file=sys.stderr)
     return 1 if problems else 0
 
 
-def _write(summary: str) -> int:
+def _write(summary: str, folder: Path) -> int:
     if not summary or "\n" in summary:
         print('a version says in one line what changed\n  cure:  make version SUMMARY="..."', file=sys.stderr)
         return 2
-    written = write(summary)
+    written = write(summary, folder)
     for version in written:
         print(f"wrote {version.name}: review {version.form_path.name}, and say in the changelog what changed")
     if not written:

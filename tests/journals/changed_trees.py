@@ -36,8 +36,8 @@ async def looked_at(store, run_id):
 async def story():
     store = SQLiteJournal(sys.argv[1], durability="memory")
     found = {run_id: await looked_at(store, run_id) for run_id in ENDS}
-    for run_id in sys.argv[2:]:
-        await carry_on(store, run_id)
+    for run_id in sys.argv[3:]:
+        await carry_on(store, run_id, accept_changed_code=sys.argv[2] == "accept")
         found[run_id] = await looked_at(store, run_id)
     await store.aclose()
     return found
@@ -58,9 +58,9 @@ def changed_tree(folder: Path, changes: Sequence[Change]) -> Path:
     return tree
 
 
-def run_in(tree: Path, journal: Path, *carried_on: str) -> subprocess.CompletedProcess[str]:
+def run_in(tree: Path, journal: Path, *carried_on: str, accept: bool = False) -> subprocess.CompletedProcess[str]:
     """What the changed version makes of a journal's runs, as JSON: each replayed and verified, some carried on before."""
     paths = os.pathsep.join([*(str(tree / room) for room in ROOMS), str(FOLDER)])
-    command = [sys.executable, "-c", PROGRAM, str(journal), *carried_on]
+    command = [sys.executable, "-c", PROGRAM, str(journal), "accept" if accept else "", *carried_on]
     environment = {**os.environ, "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False, timeout=120)

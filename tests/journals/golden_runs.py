@@ -127,12 +127,12 @@ async def record(path: Path) -> None:
     await journal.aclose()
 
 
-async def carry_on(journal: Journal, run_id: str) -> AgentState:
+async def carry_on(journal: Journal, run_id: str, *, accept_changed_code: bool) -> AgentState:
     """Take up the runs that are open: a person allows what is asked, and the model says that it is done."""
     loop = loop_for(journal, [says("Done.")])
     if run_id == "waiting":
         await loop.decide(run_id, "c1", approve=True, actor="Ada")
-    return await loop.resume(run_id)
+    return await loop.resume(run_id, accept_changed_code=accept_changed_code)
 
 
 # -- as text ---------------------------------------------------------------------------------------------------------

@@ -97,7 +97,7 @@ def test_an_open_golden_run_goes_on_to_its_end(journal: Path, run_id: str) -> No
 
     async def story() -> Verification:
         store = SQLiteJournal(journal, durability="memory")
-        state = await carry_on(store, run_id)
+        state = await carry_on(store, run_id, accept_changed_code=True)
         assert (state.status, state.final_output) == ("success", "Done.")
         assert await state_of(store, await replayed(store, run_id)) == state
         found = await verify(store, run_id)

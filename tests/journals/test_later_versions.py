@@ -55,7 +55,7 @@ ADDED: dict[str, Change] = {
     "the header": (
         f"{ENGINE}/journal/entry.py",
         "    requested_by: str | None = None\n",
-        "    requested_by: str | None = None\n    code: Mapping[str, str] = field(default_factory=dict[str, str])\n",
+        "    requested_by: str | None = None\n    labels: Mapping[str, str] = field(default_factory=dict[str, str])\n",
     ),
     "the end": (
         f"{ENGINE}/journal/entry.py",
@@ -79,9 +79,9 @@ def journal(written: bytes, tmp_path: Path) -> Path:
     return tmp_path / "runs.db"
 
 
-def taken_up(tmp_path: Path, journal: Path, *changes: Change) -> dict[str, list[Any]]:
-    """What a changed version finds in the journal, after it has carried the open runs on."""
-    done = run_in(changed_tree(tmp_path, changes), journal, *OPEN)
+def taken_up(tmp_path: Path, journal: Path, *changes: Change, accept: bool = False) -> dict[str, list[Any]]:
+    """What a changed version finds in the journal, after it has carried the open runs on; ``accept`` that it has changed."""
+    done = run_in(changed_tree(tmp_path, changes), journal, *OPEN, accept=accept)
     assert done.returncode == 0, done.stderr
     found: dict[str, list[Any]] = json.loads(done.stdout)
     return found
@@ -123,7 +123,7 @@ FOUND: Change = (
 
 
 def test_a_field_that_had_no_default_may_be_given_one(tmp_path: Path, journal: Path) -> None:
-    found = taken_up(tmp_path, journal, FOUND)
+    found = taken_up(tmp_path, journal, FOUND, accept=True)
     assert {run_id: found[run_id] for run_id in OPEN} == dict.fromkeys(OPEN, DONE)
     assert all(found[run_id][0] == status for run_id, (status, _, _) in ENDS.items() if run_id not in OPEN)
 
@@ -204,13 +204,13 @@ def taken_up_without_carrying_on(tmp_path: Path, journal: Path, *changes: Change
 
 
 def test_upcasters_make_older_records_readable_and_what_is_appended_names_its_own_format(tmp_path: Path, journal: Path) -> None:
-    found = taken_up(tmp_path, journal, *RENAMED, *FACTS, FORMAT_2, UPCASTERS)
+    found = taken_up(tmp_path, journal, *RENAMED, *FACTS, FORMAT_2, UPCASTERS, accept=True)
     assert {run_id: found[run_id] for run_id in OPEN} == dict.fromkeys(OPEN, DONE)
     assert all(found[run_id][0] == status for run_id, (status, _, _) in ENDS.items() if run_id not in OPEN)
 
 
 def test_a_version_says_that_it_does_not_know_a_later_format(tmp_path: Path, journal: Path) -> None:
-    taken_up(tmp_path, journal, *RENAMED, *FACTS, FORMAT_2, UPCASTERS)
+    taken_up(tmp_path, journal, *RENAMED, *FACTS, FORMAT_2, UPCASTERS, accept=True)
     kind, words, sound = taken_up_without_carrying_on(tmp_path / "again", journal)["waiting"]
     assert (kind, sound) == ("NotAJournal", False)
     assert "has the journal format 2; this version reads formats from 1 to 1" in words

@@ -19,7 +19,16 @@ from statewright_states.plan_build.facts import (
     PlanBuildState,
 )
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, Status, StopReason, StopRequested
+from statewright_states.words.vocabulary import (
+    REASONS,
+    CancelRequested,
+    CodeChangeAccepted,
+    Resumed,
+    RunStalled,
+    Status,
+    StopReason,
+    StopRequested,
+)
 from walker import Walker, Witness
 
 S = PlanBuildState
@@ -33,9 +42,9 @@ def possible(state: StrEnum, facts: PlanBuildFacts, chance: Random) -> Sequence[
         return [*outside, PlanEnded(ended("plan", chance)), BuildEnded(ended("build", chance)), EngineFailed("late"), *stands]
     if not facts.begun:
         admitted = [TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (True, False) for _ in range(4)]
-        return [*admitted, *outside, Resumed(2), EngineFailed("defect"), RunStalled(())]
+        return [*admitted, *outside, Resumed(2), CodeChangeAccepted(()), EngineFailed("defect"), RunStalled(())]
     ends = [PlanEnded(ended("plan", chance)) if state is S.PLANNING else BuildEnded(ended("build", chance)) for _ in range(4)]
-    return [*ends, *outside, *stands, Resumed(2), EngineFailed("defect")]
+    return [*ends, *outside, *stands, Resumed(2), CodeChangeAccepted(()), EngineFailed("defect")]
 
 
 def ended(run: str, chance: Random) -> ChildEnd:

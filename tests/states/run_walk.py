@@ -58,7 +58,15 @@ from statewright_states.run.facts import (
 from statewright_states.run.table import RUN
 from statewright_states.words.approval import ApprovalRule
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import CancelRequested, Resumed, RunStalled, StopReason, StopRequested, ToolRequest
+from statewright_states.words.vocabulary import (
+    CancelRequested,
+    CodeChangeAccepted,
+    Resumed,
+    RunStalled,
+    StopReason,
+    StopRequested,
+    ToolRequest,
+)
 from walker import Walker, Witness
 
 S = RunState
@@ -109,7 +117,13 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
 
 def _from_elsewhere() -> Sequence[Event]:
     nobody_asked = OutcomeStated("another tool", True, "somebody", "")
-    return [EstimatorFailed("no number"), RunStalled(("run",)), nobody_asked, MessageUnreadable("it is not JSON", "raw")]
+    return [
+        EstimatorFailed("no number"),
+        RunStalled(("run",)),
+        CodeChangeAccepted(()),
+        nobody_asked,
+        MessageUnreadable("it is not JSON", "raw"),
+    ]
 
 
 def _ordinary(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]:

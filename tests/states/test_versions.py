@@ -23,6 +23,7 @@ def test_the_newest_version_is_the_table_as_it_is(table: object) -> None:
     (same,) = (each for each in TABLES if each is table)
     newest = versions()[same.name][-1]
     assert (newest.form(), newest.fingerprint) == (same.canonical, same.fingerprint)
+    assert (newest.code_parts(), newest.code) == (same.code, same.code_digest)
     assert set(newest.words()) == {stated.id for stated in stated_in(same)}
     assert version_with(same.fingerprint) == newest
     assert newest.name == f"{same.name}@{newest.number}"

@@ -102,13 +102,18 @@ class AgentLoop:
         work = self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
         return await self._reported(work, "run")
 
-    async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> AgentState:
+    async def resume(
+        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
+    ) -> AgentState:
         """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
 
         What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
-        again, any other becomes a question to a person. Raises RunNotFound, JournalBusy, JournalDamaged.
+        again, any other becomes a question to a person. Where other code decides here than the run is pinned to, it goes on
+        only with ``accept_changed_code``, and that is put on record. Raises RunNotFound, JournalBusy, JournalDamaged,
+        CodeChanged.
         """
-        return await self._reported(self._driver.take_up(run_id, Watch(on_stream_chunk)), "resume")
+        watch = Watch(on_stream_chunk)
+        return await self._reported(self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code), "resume")
 
     async def stream(
         self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]
@@ -216,7 +221,12 @@ class AgentLoop:
         return reader
 
     async def run_child(
-        self, inputs: RunInputs, on_chunk: ChunkCallback | None, on_decision: DecisionCallback | None
+        self,
+        inputs: RunInputs,
+        on_chunk: ChunkCallback | None,
+        on_decision: DecisionCallback | None,
+        *,
+        accept_changed_code: bool = False,
     ) -> AgentState:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
         watch = Watch(on_chunk, on_decision)
@@ -225,7 +235,7 @@ class AgentLoop:
             try:
                 return await self._driver.start(inputs, watch)
             except RunExists:
-                return await self._driver.take_up(inputs.run_id, watch)
+                return await self._driver.take_up(inputs.run_id, watch, accept_changed_code=accept_changed_code)
 
         return await self._reported(child(), "run")
 

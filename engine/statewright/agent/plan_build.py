@@ -85,13 +85,16 @@ class MixedModeRunner:
         inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
         return await self._driver.start(inputs, Watch(given.on_stream_chunk))
 
-    async def resume(self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None) -> MixedState:
+    async def resume(
+        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
+    ) -> MixedState:
         """Take up a task that was interrupted or waits for a person; one that has ended is shown as it ended.
 
         The run that was commanded goes on where its own record ends, or begins if it has none: never twice.
-        Raises RunNotFound, JournalBusy, JournalDamaged.
+        ``accept_changed_code`` is as for ``AgentLoop.resume``, for the task and its runs.
+        Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
-        return await self._driver.take_up(run_id, Watch(on_stream_chunk))
+        return await self._driver.take_up(run_id, Watch(on_stream_chunk), accept_changed_code=accept_changed_code)
 
     def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
         """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
@@ -168,6 +171,7 @@ class Children:
         execution: PlanBuildExecution,
         loops: Mapping[Phase, AgentLoop],
         on_chunk: ChunkCallback | None,
+        accepted: bool,
         deliver: Deliver,
         on_done: Callable[[], None],
     ) -> None:
@@ -177,6 +181,7 @@ class Children:
         self._loops = loops
         self._journal: Journal = loops[Phase.BUILD].journal
         self._on_chunk = on_chunk
+        self._accepted = accepted
         self._deliver = deliver
         self._tasks = TaskOwner(self._defect, on_done)
         self._on_record = {phase: asyncio.Event() for phase in Phase}
@@ -248,7 +253,8 @@ class Children:
         """Run a child to its end, or until it waits for a person or cannot be recorded."""
         try:
             await self._require_ours(inputs.run_id)
-            state = await self._loops[phase].run_child(inputs, self._on_chunk, lambda _: self._on_record[phase].set())
+            loop, begun = self._loops[phase], self._on_record[phase]
+            state = await loop.run_child(inputs, self._on_chunk, lambda _: begun.set(), accept_changed_code=self._accepted)
             return ChildWaits(state.run_id) if state.status is Status.RUNNING else ended(await self._end_of(state))
         except JournalError as error:
             self.failure = error
@@ -308,12 +314,14 @@ class PlanBuildDriver(Driver[PlanBuildInputs, PlanBuildExecution, Children, Mixe
     def _execution(self, inputs: PlanBuildInputs, payloads: Payloads) -> PlanBuildExecution:
         return PlanBuildExecution(inputs, payloads)
 
-    def _pump_for(self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, watch: Watch) -> PlanBuildPump:
-        performing = partial(Children, execution, self._loops, watch.on_chunk)
+    def _pump_for(
+        self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
+    ) -> PlanBuildPump:
+        performing = partial(Children, execution, self._loops, watch.on_chunk, accepted)
         return Pump(execution, recorder, self._journal, lease, self._clock, Observers(self._on_event), performing)
 
-    async def _replay(self, run_id: str) -> ReplayedPlanBuild:
-        return await replay_plan_build(self._journal, run_id)
+    async def _replay(self, run_id: str, accepted: bool) -> ReplayedPlanBuild:
+        return await replay_plan_build(self._journal, run_id, accepted)
 
     async def _recorded_state(self, recorded: Reproduced[PlanBuildExecution]) -> MixedState:
         return await plan_build_state(self._journal, recorded.run_id)

@@ -16,25 +16,35 @@ from statewright.cli.outcome import summary
 from statewright.cli.output import answers, print_json, printable
 from statewright.cli.recorded import AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
+from statewright.core.deciding_code import code_changes, in_words
 from statewright.journal.verify import Verification, verify
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
+from statewright_states.words.vocabulary import CodeChange
 
 
 def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
     """Do a run again from its record, without a model and without a tool, and compare each decision.
 
-    Exit code 6 when the tables of this version decide otherwise; the first decision that differs is named.
+    Exit code 6 when the tables of this version decide otherwise; the first decision that differs is named. Where other code
+    decides here than the run is pinned to, that is said. What was decided before other code was accepted is not decided again.
 
     Parameters
     ----------
     run
         The run's id, the beginning or the end of it, or `last`.
     """
-    decisions, state = asyncio.run(_replay(journal.store(), run))
+    done = asyncio.run(_replay(journal.store(), run))
     console = answers()
-    console.print(Text.assemble(("same", "bold green"), f"  {decisions} decisions"))
-    console.print(summary(state))
+    console.print(Text.assemble(("same", "bold green"), f"  {done.decisions} decisions"))
+    if done.settled:
+        told = f"{done.settled} decisions before them stand as recorded: other code was accepted after them"
+        console.print(Text(told, style="yellow"))
+    if done.changes:
+        told = f"other code decides here than the run is pinned to: {in_words(done.changes)}"
+        console.print(Text(printable(told), style="yellow"))
+    console.print(summary(done.state))
     return Exit.SUCCESS
 
 
@@ -75,10 +85,22 @@ def verify_runs(
     return Exit.SUCCESS if all(verification.ok for verification in verifications) else Exit.VERIFICATION_FAILED
 
 
-async def _replay(journal: Journal, named: str) -> tuple[int, AnyState]:
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What came of a replay: so many ``decisions`` were compared, ``settled`` before them were not."""
+
+    decisions: int
+    settled: int
+    changes: tuple[CodeChange, ...]
+    state: AnyState
+
+
+async def _replay(journal: Journal, named: str) -> Done:
     try:
         recorded = await replayed(journal, await resolve_run(journal, named))
-        return recorded.decisions, await state_of(journal, recorded)
+        changes = await code_changes(journal, recorded.code)
+        compared = recorded.decisions - recorded.settled
+        return Done(compared, recorded.settled, changes, await state_of(journal, recorded))
     finally:
         await journal.aclose()
 

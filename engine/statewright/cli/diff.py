@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -17,6 +18,7 @@ from statewright.cli.machine_names import chosen_of, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable
 from statewright.journal.entry import TABLES
+from statewright_evidence.differences.code_difference import CodeDifference, code_difference, code_of
 from statewright_evidence.differences.difference import Difference, difference
 from statewright_evidence.differences.difference_text import ADDED, CHANGED, REMOVED, whole_text
 from statewright_evidence.differences.machines import ComparedMachine, of_table
@@ -37,11 +39,18 @@ class Comparison:
     new: ComparedMachine
     found: Difference
     again: Touched
+    code: CodeDifference
+
+    @property
+    def equal(self) -> bool:
+        """Whether nothing is declared or known to be decided otherwise."""
+        return self.found.equal and self.code.equal
 
     def document(self) -> dict[str, Any]:
         """As one JSON object."""
         sides = [{"name": side.label, "fingerprint": side.fingerprint} for side in (self.old, self.new)]
-        equal = {"equal": self.found.equal, "identical": self.old.fingerprint == self.new.fingerprint}
+        identical = self.old.fingerprint == self.new.fingerprint and self.code.equal
+        equal = {"equal": self.equal, "identical": identical, "code": asdict(self.code)}
         return {"old": sides[0], "new": sides[1], **equal, **asdict(self.found), "touched": asdict(self.again)}
 
 
@@ -53,10 +62,11 @@ def diff(
     machine: str | None = None,
     traceability: Path | None = None,
     exit_code: bool = False,
+    code: bool = False,
     journal: JournalOptions = NO_JOURNAL,
     json: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> Exit:
-    """Compare two machines: rows, guards, targets and effects, and every case that is decided otherwise.
+    """Compare two machines: rows, guards, targets and effects, every case that is decided otherwise, and other code.
 
     A machine is a table of this version (run, call, tool, plan_build), a released version of one (run@1), a table of
     yours (module:TABLE or path/to/file.py:TABLE), a file that holds a canonical form, or what a recorded run is pinned to
@@ -74,9 +84,14 @@ def diff(
         A CSV table with the columns row and test (default: docs/traceability.csv, where there is one).
     exit_code
         Exit with 1 when they differ.
+    code
+        Compare nothing: print the list of the code that decides in OLD, byte for byte. Its SHA-256 is what journals pin.
     json
         Print a JSON list, one object for each pair of machines.
     """
+    if code:
+        sys.stdout.write(asyncio.run(_code(old, machine, journal)).decode())
+        return Exit.SUCCESS
     tests = _tests(traceability)
     compared = [_compare(*pair, tests) for pair in asyncio.run(_pairs(old, new, machine, journal))]
     if json:
@@ -85,7 +100,7 @@ def diff(
         console = answers()
         for at, each in enumerate(compared):
             _print(console, each, first=at == 0)
-    return Exit.FAILED if exit_code and not all(each.found.equal for each in compared) else Exit.SUCCESS
+    return Exit.FAILED if exit_code and not all(each.equal for each in compared) else Exit.SUCCESS
 
 
 async def _pairs(
@@ -108,6 +123,16 @@ async def _pairs(
     )
 
 
+async def _code(named: str, chosen: str | None, options: JournalOptions) -> bytes:
+    machines = chosen_of(await machines_named(named, options), chosen, named)
+    if len(machines) > 1:
+        raise ConfigurationError(
+            f"{named} has several machines", where="--code", cure=f"choose one with --machine: {', '.join(machines)}"
+        )
+    (machine,) = machines.values()
+    return code_of(machine)
+
+
 def _tests(given: Path | None) -> TestsOfRows | None:
     if given is not None:
         return read_traceability(given)
@@ -116,7 +141,7 @@ def _tests(given: Path | None) -> TestsOfRows | None:
 
 def _compare(old: ComparedMachine, new: ComparedMachine, tests: TestsOfRows | None) -> Comparison:
     found = difference(old.form, new.form)
-    return Comparison(old, new, found, touched(found, old, new, tests, properties_of()))
+    return Comparison(old, new, found, touched(found, old, new, tests, properties_of()), code_difference(old, new))
 
 
 def _print(console: Console, each: Comparison, *, first: bool) -> None:

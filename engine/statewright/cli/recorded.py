@@ -18,10 +18,10 @@ AnyState = AgentState | MixedState
 AnyReplayed = Replayed | ReplayedPlanBuild
 
 
-async def replayed(journal: Journal, run_id: str) -> AnyReplayed:
-    """The record of a run, replayed. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
+async def replayed(journal: Journal, run_id: str, accepted: bool | None = None) -> AnyReplayed:
+    """The record of a run, replayed; see ``replay``. Raises RunNotFound, JournalDamaged, ReplayDiverged, CodeChanged."""
     mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
-    return await replay_plan_build(journal, run_id) if mixed else await replay(journal, run_id)
+    return await replay_plan_build(journal, run_id, accepted) if mixed else await replay(journal, run_id, accepted)
 
 
 async def state_of(journal: Journal, recorded: AnyReplayed) -> AnyState:

@@ -135,6 +135,7 @@ def resume(
     durability: DurabilityOption = "full",
     output: OutputOptions = NO_OUTPUT,
     actor: ActorOption = None,
+    accept_changed_code: bool = False,
 ) -> Exit:
     """Go on with a run that was interrupted, killed or waits; one that has ended is shown as it ended.
 
@@ -150,6 +151,8 @@ def resume(
         As for `run`.
     actor
         Who decides here about tool calls (default: the login name).
+    accept_changed_code
+        Go on although other code decides here than the run is pinned to; that is put on record, with what is other.
     """
     store = journal.store(durability)
     chosen = agent.agents().choose(agent.named, model.layer)
@@ -160,7 +163,7 @@ def resume(
         async with aclosing(store):
             identity = await whole_of(store, await resolve_run(store, run))
             console = remarks()
-            recorded = await replayed(store, identity)
+            recorded = await replayed(store, identity, accept_changed_code)
             if recorded.ended:
                 return _finish(console, await state_of(store, recorded), output, again)
             workers = {
@@ -170,7 +173,7 @@ def resume(
             job = Job(identity, workers, store, output, again, actor)
 
             async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
-                return await runner.resume(identity, on_stream_chunk=on_chunk)
+                return await runner.resume(identity, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code)
 
             return await _carry_out(job, console, work)
 

@@ -29,6 +29,7 @@ from statewright_states.words.messages import Message
 from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
 from statewright_states.words.ports import Journal
 
+SHOWN_DIGITS = 16
 ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
 
 
@@ -129,6 +130,8 @@ def _print_header(console: Console, shown: Shown) -> None:
     began = datetime.fromtimestamp(header.at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
     facts = [header.run_id, printable(header.model), began, header.engine, "dry run" if shown.dry_run else ""]
     console.print(Text("  ".join(fact for fact in facts if fact), style="dim"))
+    code = [f"{table} {digest.removeprefix('sha256:')[:SHOWN_DIGITS]}…" for table, digest in header.code.items()]
+    console.print(Text(f"decided by the code  {'  '.join(code) or 'that was there: none is pinned'}", style="dim"))
 
 
 def _print_timeline(console: Console, shown: Shown) -> None:

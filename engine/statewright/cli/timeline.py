@@ -10,6 +10,7 @@ from rich.text import Text
 
 from statewright.cli.output import first_line, printable
 from statewright.config.settings import RetryConfig
+from statewright.core.deciding_code import in_words
 from statewright.journal.entry import MACHINES
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
@@ -47,7 +48,7 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.table import TOOL
-from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Purpose, Resumed, RunStalled, StopRequested
 
 TONES: Mapping[str, str] = {
     "success": "bold green",
@@ -249,6 +250,8 @@ def _of_run(event: RunEvent) -> str:
             return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:g} s of it were used"
         case Resumed():
             return "taken up again"
+        case CodeChangeAccepted() as accepted:
+            return f"goes on under other code, which was accepted: {in_words(accepted.changes)}"
         case _:
             return ""
 

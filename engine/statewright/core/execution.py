@@ -26,7 +26,7 @@ from statewright.core.routing import ROUTER
 from statewright.core.run_surroundings import RunSurroundings
 from statewright.journal.entry import TABLES, Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
-from statewright.machine import Decision, Instance, machine_for
+from statewright.machine import Decision, EarlierDecision, Instance, machine_for
 from statewright.views.state import AgentState, PendingApproval
 from statewright_states.call.events import AttemptReplied
 from statewright_states.call.table import CALL
@@ -90,8 +90,8 @@ class Execution(Protocol):
         """The instances that have not ended."""
         ...
 
-    def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the decision."""
+    def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
         ...
 
     def next_command(self, recorded: Event | None = None) -> NextCommand | None:
@@ -104,6 +104,11 @@ class Execution(Protocol):
 
     def defect(self, error: str) -> Event:
         """The event that tells the run of a defect of the engine."""
+        ...
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the admission is on record."""
         ...
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
@@ -153,11 +158,11 @@ class RunExecution:
 
     # -- applying ----------------------------------------------------------------------------------------------------
 
-    def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the decision."""
+    def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
         instance = self._instance(delivery)
         source, before = instance.state, instance.facts
-        decision = machine_for(instance.table).apply(instance, delivery.event)
+        decision = machine_for(instance.table).apply(instance, delivery.event, earlier)
         if isinstance(decision, Taken):
             self._follow(instance, before, delivery.event, decision)
             self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))
@@ -241,6 +246,11 @@ class RunExecution:
     def defect(self, error: str) -> Event:
         """The event that tells the run of a defect of the engine."""
         return EngineFailed(error)
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the admission is on record."""
+        return RunState(self.run.state) is not RunState.ACCEPTED
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
         """What every instance that has not ended is told: its process is a new one; the rows say what follows."""

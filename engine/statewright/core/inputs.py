@@ -119,6 +119,7 @@ class RunInputs:
             history=payloads.put_messages(self.history),
             tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
             hooks=payloads.put(encode([asdict(card) for card in self.hooks])),
+            code={name: payloads.put(TABLES[name].code_form) for name in MACHINES["run"]},
             policy={"confirm_mode": self.config.confirm_mode.value},
             stream=self.stream,
             session=self.session,

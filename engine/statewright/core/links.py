@@ -26,7 +26,7 @@ from statewright_states.run import commands as run
 from statewright_states.run import events as of_run
 from statewright_states.tool import commands as tool
 from statewright_states.tool import events as of_tool
-from statewright_states.words.vocabulary import CancelRequested, Resumed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, RunStalled, StopRequested
 
 
 class Participant(StrEnum):
@@ -166,8 +166,8 @@ LINKS: tuple[Link, ...] = (
     Link(P.CALLER, None, P.RUN, (of_run.RunAdmitted, StopRequested, CancelRequested)),
     Link(P.PERSONS, None, P.RUN, (of_run.OutcomeStated, of_run.MessageUnreadable), note="from another process, by the journal"),
     Link(P.PERSONS, None, P.TOOL, (of_tool.ApprovalGiven,), note="from another process, by the journal"),
-    Link(P.JOURNAL, None, P.PLAN_BUILD, (Resumed,), note="taken up again"),
-    Link(P.JOURNAL, None, P.RUN, (Resumed,), note="taken up again"),
+    Link(P.JOURNAL, None, P.PLAN_BUILD, (Resumed, CodeChangeAccepted), note="taken up again"),
+    Link(P.JOURNAL, None, P.RUN, (Resumed, CodeChangeAccepted), note="taken up again"),
     Link(P.JOURNAL, None, P.CALL, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.TOOL, (of_tool.ToolResumed,), note="taken up again"),
     Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed, RunStalled), note="a defect ends the task visibly"),

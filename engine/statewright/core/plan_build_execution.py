@@ -17,7 +17,7 @@ from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.core.routing import ROUTER
 from statewright.journal.entry import Delivery, End, command_id, encode
 from statewright.journal.recorder import Payloads
-from statewright.machine import Instance, machine_for
+from statewright.machine import EarlierDecision, Instance, machine_for
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import InternalError
@@ -45,10 +45,10 @@ class PlanBuildExecution:
         """The instances that have not ended."""
         return {} if self.main.ended else {self.main.name: self.main}
 
-    def apply(self, seq: int, delivery: Delivery) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the decision."""
+    def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
+        """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
         source = self.main.state
-        decision = machine_for(PLAN_BUILD).apply(self.main, delivery.event)
+        decision = machine_for(PLAN_BUILD).apply(self.main, delivery.event, earlier)
         if isinstance(decision, Taken):
             self._path.append(decision.row.id)
             self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))
@@ -71,6 +71,11 @@ class PlanBuildExecution:
     def defect(self, error: str) -> Event:
         """The event that tells the task of a defect of the engine."""
         return EngineFailed(error)
+
+    @property
+    def admitted(self) -> bool:
+        """Whether the admission is on record."""
+        return self.main.facts.begun
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
         """What the task is told when it is taken up."""

@@ -66,6 +66,7 @@ class PlanBuildInputs:
             history=payloads.put_messages(build.history),
             tools=payloads.put(encode(tools)),
             hooks=payloads.put(encode(hooks)),
+            code={name: payloads.put(TABLES[name].code_form) for name in MACHINES[PLAN_BUILD.name]},
             policy={f"{phase}.confirm_mode": given.config.confirm_mode.value for phase, given in self.phases.items()},
             stream=build.stream,
             requested_by=build.requested_by,

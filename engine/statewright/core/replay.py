@@ -3,6 +3,9 @@
 A replay must give every decision that is on record, or show the first that differs, in words. Resuming a run starts with a
 replay. What is compared is what was decided: recorded data is brought into the form in which it would be written today, so
 that a field which was added since, and holds its default, makes no difference. The hashes protect the bytes.
+
+Where it is on record that other code decides from a decision on, what was decided before it is taken as recorded: the code of
+today would perhaps decide otherwise, and that was accepted. Facts are not on record; they are counted by the code of today.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
+from statewright.core.deciding_code import acceptances, code_changed, code_changes, in_words, pinned_code
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
 from statewright.core.plan_build_execution import PlanBuildExecution
@@ -34,10 +38,10 @@ from statewright.journal.entry import (
     listed,
     message_digests,
 )
-from statewright.journal.reading import Record, as_written_today, delivery_of, read_header, read_record
+from statewright.journal.reading import Record, as_written_today, command_of, delivery_of, read_header, read_record
 from statewright.journal.recorder import Payloads
 from statewright.journal.upcasters import Recorded, upcast
-from statewright.machine import Decision
+from statewright.machine import Decision, EarlierDecision
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
@@ -72,6 +76,10 @@ class Reproduced(Generic[C]):
     ended: bool
     watched_at_us: int | None
     """When the timer over the run was last started; None where it never was."""
+    settled: int
+    """How many decisions, from the first on, were taken as recorded and not decided again."""
+    code: Mapping[str, str]
+    """The code that counts for each table at the end: a digest each."""
 
     @property
     def times_us(self) -> tuple[int, int]:
@@ -100,26 +108,31 @@ class ReplayedPlanBuild(Reproduced[PlanBuildExecution]):
     __slots__ = ()
 
 
-async def replay(journal: Journal, run_id: str) -> Replayed:
+async def replay(journal: Journal, run_id: str, accepted: bool | None = None) -> Replayed:
     """Replay a run of an agent. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs.
 
-    Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
+    To go on with the run, ``accepted`` says whether it may be decided by other code than it is pinned to: if so, everything
+    so far is taken as recorded, else CodeChanged is raised. Without it, everything that was decided by the code that counts
+    now is compared. Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
     """
     stored, record = await _recorded(journal, run_id, RUN.name)
+    settled = await _settled(journal, run_id, record, accepted)
     payloads = Payloads()
     inputs = inputs_from(record.header, await _given(journal, record.header))
     steps = _steps(record)
     named = [name for _, decided in steps for _, delivery in decided for name in message_digests(delivery.event)]
     for name, data in (await _blobs(journal, named)).items():
         payloads.load_message(name, data)
-    return _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps)
+    return await _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps, settled, journal)
 
 
-async def replay_plan_build(journal: Journal, run_id: str) -> ReplayedPlanBuild:
-    """Replay the record of a task that is planned, then built; its two runs are replayed alone. Raises as ``replay`` does."""
+async def replay_plan_build(journal: Journal, run_id: str, accepted: bool | None = None) -> ReplayedPlanBuild:
+    """Replay the record of a task that is planned, then built; its two runs are replayed alone. As ``replay``."""
     stored, record = await _recorded(journal, run_id, PLAN_BUILD.name)
+    settled = await _settled(journal, run_id, record, accepted)
     inputs = plan_build_inputs_from(record.header, await _given(journal, record.header))
-    return _reproduced(ReplayedPlanBuild, PlanBuildExecution(inputs, Payloads()), stored, record, _steps(record))
+    execution = PlanBuildExecution(inputs, Payloads())
+    return await _reproduced(ReplayedPlanBuild, execution, stored, record, _steps(record), settled, journal)
 
 
 async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
@@ -170,14 +183,36 @@ def _steps(record: Record) -> Steps:
     return [(entry, [(decision, delivery_of(decision, entry.seq)) for decision in entry.decisions]) for entry in record.entries]
 
 
-def _reproduced(kind: type[R], execution: Execution, stored: Sequence[StoredEntry], record: Record, steps: Steps) -> R:
+async def _settled(journal: Journal, run_id: str, record: Record, accepted: bool | None) -> int:
+    """How many decisions are taken as recorded: those before other code was accepted, or all if it is accepted now."""
+    goes_on = accepted is not None and record.end is None
+    changes = await code_changes(journal, pinned_code(record)) if goes_on else ()
+    if changes and not accepted:
+        raise code_changed(run_id, changes)
+    if changes:
+        return sum(len(entry.decisions) for entry in record.entries)
+    return max((decision.seq - 1 for decision in acceptances(record)), default=0)
+
+
+async def _reproduced(
+    kind: type[R],
+    execution: Execution,
+    stored: Sequence[StoredEntry],
+    record: Record,
+    steps: Steps,
+    settled: int,
+    journal: Journal,
+) -> R:
     """Walk through the entries with a fresh execution, and compare."""
-    header = record.header
-    walk = _Walk(header.run_id, execution)
-    walk.check_hash(stored[0])
-    for place, (entry, decided) in zip(stored[1:], steps, strict=True):
-        walk.check_hash(place)
-        walk.entry(entry, decided, record.written_in(entry))
+    header, code = record.header, pinned_code(record)
+    walk = _Walk(header.run_id, execution, settled)
+    try:
+        walk.through(stored, record, steps)
+    except ReplayDiverged as error:
+        changes = await code_changes(journal, code)
+        if changes:
+            error.what += f"; other code decides here than the run is pinned to: {in_words(changes)}"
+        raise
     return kind(
         run_id=header.run_id,
         execution=execution,
@@ -190,6 +225,8 @@ def _reproduced(kind: type[R], execution: Execution, stored: Sequence[StoredEntr
         last_at_us=record.entries[-1].at_us if record.entries else header.at_us,
         ended=record.end is not None,
         watched_at_us=_watched_at_us(record),
+        settled=settled,
+        code=code,
     )
 
 
@@ -218,12 +255,20 @@ UPCAST = "replay it with the version that wrote it, or declare an upcaster"
 
 
 class _Walk:
-    """Applies recorded decisions one after another and compares."""
+    """Applies recorded decisions one after another and compares; the first ``settled`` ones are taken as recorded."""
 
-    def __init__(self, run_id: str, execution: Execution) -> None:
+    def __init__(self, run_id: str, execution: Execution, settled: int) -> None:
         self.execution = execution
         self._run_id = run_id
+        self._settled = settled
         self._hash = NO_HASH
+
+    def through(self, stored: Sequence[StoredEntry], record: Record, steps: Steps) -> None:
+        """Walk through a whole record."""
+        self.check_hash(stored[0])
+        for place, (entry, decided) in zip(stored[1:], steps, strict=True):
+            self.check_hash(place)
+            self.entry(entry, decided, record.written_in(entry))
 
     def check_hash(self, entry: StoredEntry) -> None:
         self._hash = chain(self._run_id, self._hash, entry.data)
@@ -241,15 +286,24 @@ class _Walk:
         for recorded, delivery in decided:
             place = Place(entry.seq, recorded.seq, f" ({recorded.instance}: {recorded.event})")
             self._expect(place, delivery)
+            if recorded.seq <= self._settled:
+                self._keep(recorded, delivery)
+                continue
             applied = self.execution.apply(recorded.seq, delivery)
             made = decision_shape(recorded.seq, delivery, applied.source.value, applied.decision)
             self._compare_decisions(place, recorded, made, applied.decision)
             if isinstance(applied.decision, Taken):
                 facts[delivery.instance] = upcast(facts_shape(applied.facts), written_in, delivery.machine, Recorded.FACTS)
         place = Place(entry.seq)
-        self._compare(place, entry.facts, {instance: digest(held) for instance, held in facts.items()}, "the facts of ")
+        if decided[0][0].seq > self._settled:  # else other code counted some of them
+            self._compare(place, entry.facts, {instance: digest(held) for instance, held in facts.items()}, "the facts of ")
         if entry.end is not None:
             self._end(place, entry.end)
+
+    def _keep(self, recorded: RecordedDecision, delivery: Delivery) -> None:
+        """Take a decision as it is recorded: it was made by code that may have been other."""
+        commands = tuple(command_of(recorded.machine, given) for given in recorded.commands)
+        self.execution.apply(recorded.seq, delivery, EarlierDecision(recorded.answers, commands))
 
     def _end(self, place: Place, recorded: End) -> None:
         while self.execution.next_command() is not None:
@@ -266,7 +320,7 @@ class _Walk:
                 if recorded.cause == cause:
                     return
                 continue
-            if expected != recorded:
+            if expected != recorded and ((place.decision or 0) > self._settled or expected.cause != recorded.cause):
                 raise self._diverged(
                     place,
                     f"{expected.instance} should receive {expected.event}, the record says "

@@ -87,7 +87,7 @@ class Header:
     """The first entry (0): what this run is. Names of payloads are digests of stored blobs.
 
     ``machine`` is the one that is the run itself. ``machines`` maps each table to the digest of its full canonical form,
-    which is also its fingerprint.
+    which is also its fingerprint; ``code`` maps it to the digest of the list of the code that decides in it.
     """
 
     format: Count
@@ -102,6 +102,7 @@ class Header:
     history: MessageListDigest
     tools: PayloadDigest
     hooks: PayloadDigest
+    code: Mapping[str, PayloadDigest] = field(default_factory=dict[str, PayloadDigest])
     policy: Mapping[str, str] = field(default_factory=dict[str, str])
     stream: bool = False
     session: str | None = None

@@ -182,6 +182,32 @@ def delivery_of(decision: RecordedDecision, entry: int) -> Delivery:
     return Delivery(machine, decision.instance, event, decision.cause)
 
 
+@cache
+def _commands(machine: str) -> Mapping[str, type[Command]]:
+    return {
+        kind.__name__: kind
+        for row in TABLES[machine].rows
+        for effect in row.do
+        for given in effect.gives
+        for kind in given.kinds
+    }
+
+
+def command_of(machine: str, given: GivenCommand) -> Command:
+    """The command that a decision of this machine records; raises JournalDamaged when this version knows no such command."""
+    kind = _commands(machine).get(given.command)
+    try:
+        if kind is None:
+            raise ValueError(f"{machine} gives no {given.command}")
+        return cast("Command", read(kind, given.data, "data"))
+    except ValueError as error:
+        raise JournalDamaged(
+            f"the command {given.command} cannot be read: {error}",
+            where=f"command {given.id}",
+            cure="resume it with the version named in the run's header, or declare an upcaster",
+        ) from error
+
+
 def as_written_today(given: GivenCommand, kind: type[Command]) -> dict[str, Any]:
     """What a recorded command holds, as it would be written now; ``kind`` is the command of its name. Raises ValueError."""
     return encoder(kind)(read(kind, given.data, given.command))

@@ -17,6 +17,7 @@ from typing import Generic, TypedDict, TypeVar
 
 from statewright.config.prices import require_prices
 from statewright.context.estimates import Estimates
+from statewright.core.deciding_code import code_changes, kept
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import Inputs, RunInputs
 from statewright.core.replay import Replayed, Reproduced, replay
@@ -33,6 +34,7 @@ from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError, RunNotFound
 from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import Clock, Journal, Lease, TokenEstimator
+from statewright_states.words.vocabulary import CodeChange, CodeChangeAccepted
 
 
 class RunKeywords(TypedDict, total=False):
@@ -137,31 +139,37 @@ class Driver(ABC, Generic[I, E, P, S]):
         pump.tell(inputs.admitted(header.task))
         return await self._drive(pump, lease)
 
-    async def take_up(self, run_id: str, watch: Watch = NOBODY) -> S:
-        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError."""
-        recorded = await self._replay(run_id)
+    async def take_up(self, run_id: str, watch: Watch = NOBODY, *, accept_changed_code: bool = False) -> S:
+        """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError.
+
+        Raises CodeChanged when other code decides here than the run is pinned to, unless that is accepted.
+        """
+        recorded = await self._replay(run_id, accept_changed_code)
         if recorded.ended or self.live.stopping:
             return await self._recorded_state(recorded)
         self._require_whole(recorded)
         lease = await self._journal.acquire(run_id)
         try:
-            recorded = await self._replay(run_id)  # another process may have written it until it gave the lease back
-            pump = self._pump_on(recorded, lease, watch)
+            recorded = await self._replay(run_id, accept_changed_code)  # until the lease was given back, another wrote it
+            changes = kept(await code_changes(self._journal, recorded.code), recorded.execution.payloads)
+            pump = self._pump_on(recorded, lease, watch, changes)
             await pump.take_posted()
         except BaseException:
             await self._journal.release(lease)
             raise
         return await self._drive(pump, lease)
 
-    def _pump_on(self, recorded: Reproduced[E], lease: Lease, watch: Watch) -> Pump[E, P]:
-        """The pump of a run that goes on where its record ends."""
+    def _pump_on(self, recorded: Reproduced[E], lease: Lease, watch: Watch, changes: tuple[CodeChange, ...]) -> Pump[E, P]:
+        """The pump of a run that goes on where its record ends. ``changes`` of the code are accepted, on record."""
         execution = recorded.execution
         recorder = Recorder(self._journal, recorded.run_id, execution.payloads)
         recorder.take_up(recorded.head, recorded.decisions, recorded.written_in)
-        pump = self._pump_for(execution, recorder, lease, watch)
+        pump = self._pump_for(execution, recorder, lease, watch, accepted=bool(changes))
         pump.started_at_us, pump.last_at_us = recorded.times_us
         pump.take_up()
-        if recorded.entries == 1:
+        if changes:
+            pump.tell(CodeChangeAccepted(changes))
+        if not execution.admitted:
             pump.tell(execution.inputs.admitted(recorded.task))
         else:
             for told in execution.resumption(lease.epoch, recorded.worked_us):
@@ -185,12 +193,12 @@ class Driver(ABC, Generic[I, E, P, S]):
         """A fresh execution."""
 
     @abstractmethod
-    def _pump_for(self, execution: E, recorder: Recorder, lease: Lease, watch: Watch) -> Pump[E, P]:
-        """The pump of an execution."""
+    def _pump_for(self, execution: E, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False) -> Pump[E, P]:
+        """The pump of an execution. ``accepted``: changed code is, for this run and for those that belong to it."""
 
     @abstractmethod
-    async def _replay(self, run_id: str) -> Reproduced[E]:
-        """The run as its record has it. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
+    async def _replay(self, run_id: str, accepted: bool) -> Reproduced[E]:
+        """The run as its record has it. Raises RunNotFound, JournalDamaged, ReplayDiverged; CodeChanged, unless accepted."""
 
     @abstractmethod
     async def _recorded_state(self, recorded: Reproduced[E]) -> S:
@@ -233,7 +241,9 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
     def _execution(self, inputs: RunInputs, payloads: Payloads) -> RunExecution:
         return RunExecution(inputs, payloads)
 
-    def _pump_for(self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch) -> AgentPump:
+    def _pump_for(
+        self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
+    ) -> AgentPump:
         observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision)
         equipment = replace(self.equipment, observers=observers)
         execution.conversation.estimates = Estimates(self._token_estimator)
@@ -246,8 +256,8 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         if pump.ended:
             pump.observers.ended(pump.execution.state(pump.times_us))
 
-    async def _replay(self, run_id: str) -> Replayed:
-        return await replay(self._journal, run_id)
+    async def _replay(self, run_id: str, accepted: bool) -> Replayed:
+        return await replay(self._journal, run_id, accepted)
 
     def _require_whole(self, recorded: Reproduced[RunExecution]) -> None:
         require_prices(recorded.execution.inputs.config, (provider.model for provider in self.equipment.providers))

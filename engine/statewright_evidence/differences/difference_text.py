@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from statewright_evidence.coverage.cases import CaseChange
+from statewright_evidence.differences.code_difference import CodeDifference, code_difference
 from statewright_evidence.differences.difference import NOTHING, Difference, show_cases
 from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.differences.touched import Touched
@@ -14,13 +15,19 @@ SHOWN_DIGITS = 16
 INDENT = "    "
 
 
-def compared(found: Difference, old: ComparedMachine, new: ComparedMachine) -> Iterator[str]:
+def compared(found: Difference, old: ComparedMachine, new: ComparedMachine, code: CodeDifference) -> Iterator[str]:
     """What was compared with what, and what came of it, in a line or two."""
     yield f"{old.label} → {new.label}"
     yield f"fingerprints {old.fingerprint[:SHOWN_DIGITS]}… → {new.fingerprint[:SHOWN_DIGITS]}…"
+    if code.known:
+        yield f"code {code.old[:SHOWN_DIGITS]}… → {code.new[:SHOWN_DIGITS]}…"
+    else:
+        yield f"code not compared: {code.unknown}"
     if not found.equal:
         return
-    if old.fingerprint == new.fingerprint:
+    if not code.equal:
+        yield "declared alike, decided by other code"
+    elif old.fingerprint == new.fingerprint:
         yield "the same machine, byte for byte"
     else:
         yield "the same machine, written in another order: nothing is decided otherwise"
@@ -76,9 +83,10 @@ def looked_at_again(found: Touched) -> Iterator[str]:
 
 
 def whole_text(found: Difference, old: ComparedMachine, new: ComparedMachine, again: Touched | None = None) -> str:
-    """The whole difference as plain text, without a line feed at its end."""
-    lines = list(compared(found, old, new))
-    parts = [("declared otherwise", declared(found)), ("decided otherwise", decided(found))]
+    """The whole difference as plain text, without a line feed at its end; that of their code is looked for here."""
+    code = code_difference(old, new)
+    lines = list(compared(found, old, new, code))
+    parts = [("declared otherwise", declared(found)), ("decided otherwise", decided(found)), ("other code", code.lines())]
     if again is not None and not found.equal:
         parts.append(("to be looked at again", looked_at_again(again)))
     for title, part in parts:

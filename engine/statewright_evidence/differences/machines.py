@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import sys
 import traceback
 from collections.abc import Iterator, Mapping
@@ -36,6 +37,7 @@ class ComparedMachine:
     """A machine: what decides (its canonical form), and what is known beside it.
 
     ``table`` is the code, where there is any; ``words`` says what its rows are for, and is empty where nobody knows.
+    ``pinned_code`` is the list of the code that decides in it, empty where nobody knows; None where the table says it.
     """
 
     label: str
@@ -43,35 +45,45 @@ class ComparedMachine:
     fingerprint: str
     table: Table[Any] | None = None
     words: Mapping[str, Words] = field(default_factory=dict[str, Words])
+    pinned_code: Mapping[str, str] | None = field(default_factory=dict[str, str])
+
+    @property
+    def code(self) -> Mapping[str, str]:
+        """The list of the code that decides in it; empty where nobody knows. Raises DeclarationError, as ``Table.code``."""
+        if self.pinned_code is not None:
+            return self.pinned_code
+        return self.table.code if self.table is not None else {}
 
 
 def of_table(table: Table[Any], label: str | None = None) -> ComparedMachine:
     """A table as a machine that can be compared."""
     form = PinnedTable.model_validate_json(table.canonical)
     words = {stated.id: Words(stated.req, stated.why) for stated in stated_in(table)}
-    return ComparedMachine(label or table.name, form, table.fingerprint, table, words)
+    return ComparedMachine(label or table.name, form, table.fingerprint, table, words, None)
 
 
 def of_version(version: Version) -> ComparedMachine:
     """A released version. Raises ConfigurationError when its files are not what they were."""
-    return ComparedMachine(
-        version.name, _read(version.form(), str(version.form_path)), version.fingerprint, None, version.words()
-    )
+    form, words, code = _read(version.form(), str(version.form_path)), version.words(), version.code_parts()
+    return ComparedMachine(version.name, form, version.fingerprint, None, words, code)
 
 
-def of_form(data: bytes, where: str) -> ComparedMachine:
+def of_form(data: bytes, where: str, code: bytes | None = None) -> ComparedMachine:
     """A machine from its canonical form; its words are those of the table or the version that it is, if it is one.
 
-    ``where`` says where the bytes come from. Raises ConfigurationError when they are no machine.
+    ``where`` says where the bytes come from; ``code`` is the list of its code, where that is known. Raises
+    ConfigurationError when they are no machine.
     """
+    listed: dict[str, str] = json.loads(code or b"{}")
     form, fingerprint = _read(data, where), sha256(data).hexdigest()
     for table in TABLES.values():
         if table.fingerprint == fingerprint:
-            return ComparedMachine(f"{where} ({table.name}, as it is here)", form, fingerprint, table, of_table(table).words)
-    version = version_with(fingerprint)
+            label = f"{where} ({table.name}, as it is here)"
+            return ComparedMachine(label, form, fingerprint, table, of_table(table).words, listed)
+    version = version_with(fingerprint, code=sha256(code).hexdigest() if code else None)
     if version is not None:
-        return ComparedMachine(f"{where} ({version.name})", form, fingerprint, None, version.words())
-    return ComparedMachine(where, form, fingerprint)
+        return ComparedMachine(f"{where} ({version.name})", form, fingerprint, None, version.words(), listed)
+    return ComparedMachine(where, form, fingerprint, pinned_code=listed)
 
 
 def find_machine(reference: str) -> ComparedMachine | None:
@@ -104,7 +116,8 @@ async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, Compare
         except ValueError as error:
             what = f"the machine {name} that the run is pinned to cannot be read: {error}"
             raise JournalDamaged(what, where=where, cure="verify the journal", seq=0) from error
-        found[name] = of_form(data, f"{name} of run {run_id}")
+        code = await journal.blob(header.code[name]) if name in header.code else None
+        found[name] = of_form(data, f"{name} of run {run_id}", code)
     return found
 
 

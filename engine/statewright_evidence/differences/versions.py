@@ -69,7 +69,7 @@ def _checked(tests: TestsOfRows | None, properties: Properties | None) -> tuple[
 
 
 def _released(table: Table[Any], known: Sequence[Version]) -> bool:
-    return bool(known) and known[-1].fingerprint == table.fingerprint
+    return bool(known) and (known[-1].fingerprint, known[-1].code) == (table.fingerprint, table.code_digest)
 
 
 def _chain(table: Table[Any], known: Sequence[Version]) -> list[ComparedMachine]:
@@ -90,14 +90,16 @@ def _document(
     yield f"# {TITLE}"
     yield ""
     yield "A table may not change without a new version, which is reviewed. A fingerprint is the SHA-256 of the canonical form"
-    yield "that journals pin; the forms are the files in `statewright_states/versions`, and `sha256sum` gives the same."
+    yield "that journals pin, a code digest that of the list of the code that decides, which they pin too. Forms and lists are"
+    yield "files in `statewright_states/versions`, and `sha256sum` gives the same."
     yield ""
-    yield "| version | fingerprint | rows | ignores | what changed |"
-    yield "|---|---|---|---|---|"
+    yield "| version | fingerprint | code digest | rows | ignores | what changed |"
+    yield "|---|---|---|---|---|---|"
     for name, known in listed.items():
         for version, machine in zip(known, chains[name], strict=False):
             counts = f"{len(machine.form.rows)} | {len(machine.form.ignores)}"
-            yield f"| {version.name} | `{version.fingerprint}` | {counts} | {version.summary.replace('|', '&#124;')} |"
+            code = f"`{version.code}`" if version.code else "none"
+            yield f"| {version.name} | `{version.fingerprint}` | {code} | {counts} | {version.summary.replace('|', '&#124;')} |"
     yield ""
     yield "## From version to version"
     pairs = [pair for machines in chains.values() for pair in pairwise(machines)]
@@ -112,7 +114,7 @@ def _document(
 
 
 def _data(listed: Mapping[str, Sequence[Version]], chains: Mapping[str, Sequence[ComparedMachine]]) -> dict[str, Any]:
-    fields = ("name", "number", "fingerprint", "summary")
+    fields = ("name", "number", "fingerprint", "code", "summary")
     return {
         "versions": [{name: getattr(version, name) for name in fields} for known in listed.values() for version in known],
         "changes": [

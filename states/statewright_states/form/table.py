@@ -15,11 +15,13 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 from typing import Any, Generic, TypeVar
 
 from statewright_states.errors import InternalError
 from statewright_states.form.checks import check
+from statewright_states.form.code import code_digests, parts_of
 from statewright_states.form.question import Answer
 from statewright_states.form.row import Cell, CellKey, Command, Declaration, Event, Given, Ignore, Row
 from statewright_states.frozen import dataclass
@@ -103,6 +105,7 @@ class Table(Generic[F]):
         self.happy = declared.happy
         self.cells: Mapping[CellKey, Cell] = cells
         self.new_facts: Callable[[], F] = facts
+        self._facts = facts
         self.fold = fold
         self.canonical: bytes = json.dumps(canonical_form(declared), sort_keys=True, separators=(",", ":")).encode()
         self.fingerprint: str = sha256(self.canonical).hexdigest()
@@ -111,6 +114,26 @@ class Table(Generic[F]):
     def events(self) -> tuple[type[Event], ...]:
         """Every event that the table declares, in order of first mention."""
         return tuple(dict.fromkeys(event for _, event in self.cells))
+
+    @cached_property
+    def code(self) -> Mapping[str, str]:
+        """The digest of every function, class and constant that decides here, by what it is; see ``code`` in this package.
+
+        Reads source, once per process. Raises DeclarationError when there is none, or when it does not tell what is called.
+        """
+        questions = {question.name: question for cell in self.cells.values() for question in cell.questions}
+        parts = parts_of(self.rows, questions.values(), self.fold)
+        return code_digests(parts, [self._facts, *sorted(self.events, key=lambda event: event.__name__)])
+
+    @cached_property
+    def code_form(self) -> bytes:
+        """The list of ``code`` as bytes that journals pin."""
+        return code_form(self.code)
+
+    @property
+    def code_digest(self) -> str:
+        """The SHA-256 of ``code_form``."""
+        return digest_of_code(self.code)
 
     def cell(self, state: StrEnum, event: Event) -> Cell:
         """What is declared for this event in this state; empty where nothing is."""
@@ -150,6 +173,16 @@ class Table(Generic[F]):
             return f"{self.name}: {name} is not an event of this table: send it to a machine that declares it"
         declared = sorted(kind.__name__ for at, kind in self.cells if at == state)
         return f"{self.name}: {name} is not declared in {state}; declared there: {', '.join(declared)}"
+
+
+def code_form(code: Mapping[str, str]) -> bytes:
+    """The list of the code of a table as stable JSON, a line for each part."""
+    return (json.dumps(code, sort_keys=True, indent=1) + "\n").encode()
+
+
+def digest_of_code(code: Mapping[str, str]) -> str:
+    """The SHA-256 of the list."""
+    return sha256(code_form(code)).hexdigest()
 
 
 def answer(cell: Cell, facts: object, event: Event) -> dict[str, Answer]:

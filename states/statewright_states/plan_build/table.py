@@ -30,7 +30,16 @@ from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, Status, StopReason, StopRequested
+from statewright_states.words.vocabulary import (
+    REASONS,
+    CancelRequested,
+    CodeChangeAccepted,
+    Resumed,
+    RunStalled,
+    Status,
+    StopReason,
+    StopRequested,
+)
 
 ENDED_BY_SOMEBODY = (StopReason.INTERRUPTED, StopReason.CANCELLED, StopReason.APPROVAL_DENIED)
 """Why a run ends that somebody did not want to go on: what it said by then is not built on."""
@@ -244,6 +253,8 @@ PLAN_BUILD: Table[PlanBuildFacts] = Table(
             req=("R-REC-1", "R-PLAN-5"), why="the plan was commanded: it goes on where its own record ends"),
         Row("PLAN-31", S.BUILDING, Resumed,         SAME,       do=(start_build_again,),
             req=("R-REC-1", "R-PLAN-5"), why="the build was commanded: it goes on where its own record ends"),
+        Row("PLAN-60", LIVE,       CodeChangeAccepted, SAME,
+            req=("R-REC-4",), why="from here on other code decides: whoever took the task up was told, and said so"),
     ),
     ignores=(
         Ignore("PLAN-90", FINAL,      StopRequested,   req=("R-LATE-1",), why="the task has ended"),

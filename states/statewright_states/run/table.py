@@ -14,7 +14,7 @@ once. ``SAME`` keeps the state. An answer that no row of a cell asks about does 
 which calls need a person (``statewright.core.inputs``); how messages are mended (``statewright.context.repair``), measured
 (``statewright.context.estimates``), summarised (``statewright.context.builder``) and dropped (``statewright.context.transcript``);
 prices (``statewright.config.prices``); guards (``statewright.hooks.asking``); whose turn it is (``statewright.runtime.lanes``); who
-may write (``statewright.journal.stores``); what a run taken up is told (``statewright.runtime.resumption``).
+may write (``statewright.journal.stores``); what a run taken up is told (``statewright.core.execution``).
 """
 
 from __future__ import annotations
@@ -120,7 +120,15 @@ from statewright_states.run.questions import (
     unreadable_before,
     verdict,
 )
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
+from statewright_states.words.vocabulary import (
+    REASONS,
+    CancelRequested,
+    CodeChangeAccepted,
+    Resumed,
+    RunStalled,
+    StopReason,
+    StopRequested,
+)
 
 S = RunState
 R = StopReason
@@ -385,6 +393,8 @@ RUN: Table[RunFacts] = Table(
             req=("R-REC-1", "R-REC-3"), why="its tools are taken up again by rows of their own; an open question is asked again"),
         Row("RUN-174", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,  when=(paused.yes,), do=(ask_outcomes_again,),
             req=("R-REC-1", "R-REC-3", "R-TIME-5"), why="only persons were waited for: they are asked again, and the run's time goes on standing still"),
+        Row("RUN-180", LIVE,        CodeChangeAccepted, SAME,
+            req=("R-REC-4",), why="from here on other code decides: whoever took the run up was told, and said so"),
     ),
     ignores=(
         Ignore("RUN-90", FINAL,    StopRequested,      req=("R-LATE-1",), why="the run has ended"),

@@ -110,6 +110,26 @@ class RunStalled(Event):
         return f"nothing is under way and nobody is asked, and there hang: {', '.join(self.hanging)}"
 
 
+@dataclass(frozen=True, slots=True)
+class CodeChange:
+    """A table whose code is another one. ``before`` and ``code`` are the digests of the lists of its parts.
+
+    ``parts`` names those that differ, such as ``question steps_left``; it is empty where the list before is not known.
+    """
+
+    table: str
+    before: str
+    code: str
+    parts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CodeChangeAccepted(Event):
+    """Whoever took the run up let it go on although other code decides from here on."""
+
+    changes: tuple[CodeChange, ...]
+
+
 class HookOutcome(StrEnum):
     """What became of asking a guard."""
 

@@ -6,11 +6,15 @@ import json
 import re
 import shutil
 import sqlite3
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from command_line import Place, on_a_terminal
+from statewright.journal.entry import TABLES
+from statewright_states.versions import versions
+from test_code_digest import MINE
 
 CHANGED = """
 from dataclasses import replace
@@ -59,7 +63,7 @@ def pinned_form(place: Place) -> bytes:
 
 
 def test_a_released_version_is_the_table_of_this_version(place: Place) -> None:
-    for words in (("run@1",), ("call", "call@1")):
+    for words in ((versions()["run"][-1].name,), ("call", versions()["call"][-1].name)):
         done = place.run("diff", *words, "--exit-code")
         assert (done.code, done.err) == (0, "")
         assert "the same machine, byte for byte" in done.out
@@ -224,3 +228,42 @@ def test_an_impact_that_cannot_be_told_is_refused(recorded: Place, words: tuple[
     done = recorded.run("impact", *words)
     assert (done.code, done.out) == (2, "")
     assert said in done.err
+
+
+# -- the code that decides -------------------------------------------------------------------------------------------
+
+
+def test_the_list_of_the_code_is_printed_byte_for_byte_as_journals_pin_it(place: Place) -> None:
+    printed = place.run("diff", "--code", "run").out
+    assert printed.encode() == TABLES["run"].code_form
+    assert sha256(printed.encode()).hexdigest() == TABLES["run"].code_digest
+    place.run("run", "x", "--model", place.script({"content": "a"}), "--run-id", "one")
+    assert place.run("diff", "--code", "one", "--machine", "call").out.encode() == TABLES["call"].code_form
+    several = place.run("diff", "--code", "one")
+    assert several.code == 2
+    assert "choose one with --machine: run, call, tool" in several.err
+
+
+def test_a_run_of_this_code_is_declared_and_decided_alike(place: Place) -> None:
+    place.run("run", "x", "--model", place.script({"content": "a"}), "--run-id", "one")
+    (run, *_) = place.json("diff", "one")
+    assert run["equal"] is True
+    assert run["code"] == {
+        "old": TABLES["run"].code_digest,
+        "new": TABLES["run"].code_digest,
+        "added": [],
+        "removed": [],
+        "changed": [],
+        "unknown": "",
+    }
+    told = place.run("show", "one").out
+    assert f"decided by the code  run {TABLES['run'].code_digest[:16]}" in told
+
+
+def test_code_that_cannot_be_known_is_told_and_the_declarations_are_compared(place: Place) -> None:
+    source = place.folder / "mine.py"
+    source.write_text(MINE.replace("    return doubled + 1", "    return (lambda: doubled)()() + 1"), "utf-8")
+    done = place.run("diff", "mine.py:MINE", "mine.py:MINE")
+    assert done.code == 0
+    assert "code not compared: code-can-be-known: (lambda: doubled)()(...) calls what only a run can know" in done.out
+    assert place.run("diff", "--code", "mine.py:MINE").code == 2

@@ -165,6 +165,7 @@ async def playing(
     stream: bool = False,
     at: Sequence[tuple[float, Happening]] = (),
     resume: bool = False,
+    accept_changed_code: bool = False,
     run_id: str = RUN_ID,
     on_stream_chunk: Callable[..., Any] | None = None,
     session: str | None = None,
@@ -181,7 +182,7 @@ async def playing(
     loop = AgentLoop(provider, tools, config, journal=journal, clock=clock, **options)
     happenings = [asyncio.create_task(_happen(after_s, what, loop, run_id)) for after_s, what in at]
     work = (
-        loop.resume(run_id, on_stream_chunk=on_stream_chunk)
+        loop.resume(run_id, on_stream_chunk=on_stream_chunk, accept_changed_code=accept_changed_code)
         if resume
         else loop.run(
             prompt,

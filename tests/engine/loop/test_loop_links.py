@@ -10,6 +10,7 @@ import pytest
 
 from flat_records import shapes_of
 from loop_invariants import Talk, talk_in
+from loop_other_code import as_by_other_code
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from plan_build_scenarios import TASK, play
@@ -99,7 +100,7 @@ def planned_task() -> Children:
     loop = AgentLoop(ScriptedProvider([]))
     phases = {phase: RunInputs(f"task.{phase}", "model", AgentConfig(), "task", (), {}) for phase in Phase}
     execution = PlanBuildExecution(PlanBuildInputs("task", phases, accept_partial_plan=False), Payloads())
-    return Children(execution, dict.fromkeys(Phase, loop), None, deliver, lambda: None)
+    return Children(execution, dict.fromkeys(Phase, loop), None, False, deliver, lambda: None)
 
 
 def test_each_command_is_carried_out_by_exactly_one_handler_that_its_link_names() -> None:
@@ -142,12 +143,14 @@ def taken_up_again() -> set[Talk]:
     async def lost() -> set[Talk]:
         journal: Journal = Office([]).journal
         script = ScriptedProvider([Delay(10), says("lost"), says("1. save it"), says("done")])
-        runners = [MixedModeRunner(AgentLoop(script, Bench().tools, journal=journal, clock=VirtualClock())) for _ in range(2)]
-        task = asyncio.create_task(runners[0].run("the task", run_id=TASK))
+        runner = MixedModeRunner(AgentLoop(script, Bench().tools, journal=journal, clock=VirtualClock()))
+        task = asyncio.create_task(runner.run("the task", run_id=TASK))
         await asyncio.sleep(5)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await runners[1].resume(TASK)
+        journal = await as_by_other_code(journal, {"plan_build": ("fold",)})
+        again = MixedModeRunner(AgentLoop(script, Bench().tools, journal=journal, clock=VirtualClock()))
+        await again.resume(TASK, accept_changed_code=True)
         return set(talk_in([shape for shape in await shapes_of(journal, TASK) if shape["kind"] == "decision"]))
 
     return run_virtual(lost())

@@ -16,6 +16,7 @@ import pytest
 from loop_configurations import SPARE_MODELS
 from loop_invariants import ALL_ROWS, Rows
 from loop_journals import DawdlingJournal
+from loop_other_code import as_by_other_code
 from loop_scenarios import RUN_ID, Happening, Person, asks, call, cancel, decisions_cross, judges, playing, says, stop
 from loop_tools import Bench
 from statewright import (
@@ -470,6 +471,14 @@ async def lost_while_tools_run() -> Rows:
     await place.resume()
     await place.decide(("c2", True))
     return await place.resume()
+
+
+@told("RUN-180", "RUN-83")
+async def taken_up_under_other_code() -> Rows:
+    place = Office([TWO, says("done")])
+    await place.lost(5)
+    place.journal = await as_by_other_code(place.journal, {"run": ("question steps_left",)})
+    return await place.resume(accept_changed_code=True)
 
 
 @told("RUN-73")

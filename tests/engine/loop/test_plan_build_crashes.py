@@ -18,6 +18,7 @@ from flat_records import shapes_of
 from loop_invariants import rows_of
 from loop_journals import DyingJournal, PassingJournal
 from loop_model_server import completion, model_server
+from loop_other_code import as_by_other_code
 from loop_rehearsals import Rehearsed
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
@@ -35,7 +36,7 @@ from statewright import (
     fork,
 )
 from statewright.testing.virtual_time import VirtualClock, run_virtual
-from statewright_states.errors import JournalUnavailable, RunNotFound
+from statewright_states.errors import CodeChanged, JournalUnavailable, RunNotFound
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Journal, Lease, StoredEntry
 
@@ -149,7 +150,7 @@ TAKEN_BY_CRASHED = ("PLAN-01", "PLAN-02", "PLAN-08", "PLAN-30", "PLAN-31", "PLAN
 REACHES = {
     f"test_a_task_whose_process_died_at_any_write_ends_like_the_undisturbed_one[{when}]": TAKEN_BY_CRASHED
     for when in ("before", "after")
-}
+} | {"test_a_task_goes_on_under_other_code_only_if_that_is_accepted": ("PLAN-60", "PLAN-30")}
 """The rows that each test here reaches, for docs/traceability.md."""
 
 
@@ -254,6 +255,27 @@ def test_the_task_of_a_person_who_cancels_the_callers_task_can_be_taken_up() -> 
             await work
         state = await stage.take_up()
         assert (state.status, state.final_output) == ("success", "done")
+
+    run_virtual(scene())
+
+
+def test_a_task_goes_on_under_other_code_only_if_that_is_accepted() -> None:
+    async def scene() -> None:
+        journal = MemoryJournal(clock=VirtualClock())
+        stage = Stage(journal)
+        with pytest.raises(JournalUnavailable):
+            await stage.process(DyingAtAWrite(journal, 5, "after")).run("the task", run_id=TASK)
+        await asyncio.sleep(LEASE_S)
+        other = {"plan_build": ("fold",), "run": ("question steps_left",)}
+        stage.journal = await as_by_other_code(journal, other)
+        with pytest.raises(CodeChanged, match="plan_build: fold"):
+            await stage.process(stage.journal).resume(TASK)
+        state = await stage.process(stage.journal).resume(TASK, accept_changed_code=True)
+        await check_task(stage.journal, state)
+        taken = await rows_of(stage.journal, TASK)
+        assert {"PLAN-60", "PLAN-30"} <= set(taken.of("plan_build"))
+        assert "RUN-180" in (await rows_of(stage.journal, f"{TASK}.plan")).of("run")
+        assert (await stage.take_up()).status == "success"
 
     run_virtual(scene())
 

@@ -16,7 +16,15 @@ from statewright_states.plan_build.facts import (
     PlanBuildSettings,
     PlanBuildState,
 )
-from statewright_states.words.vocabulary import REASONS, CancelRequested, Resumed, RunStalled, StopReason, StopRequested
+from statewright_states.words.vocabulary import (
+    REASONS,
+    CancelRequested,
+    CodeChangeAccepted,
+    Resumed,
+    RunStalled,
+    StopReason,
+    StopRequested,
+)
 
 S = PlanBuildState
 BOUNDS = (
@@ -53,6 +61,7 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
         yield from ((event, Kind.DUE) for event in due)
         yield Resumed(2), Kind.MAYBE
+        yield CodeChangeAccepted(()), Kind.MAYBE
         yield RunStalled(("plan_build",)), Kind.MAYBE
         if facts.begun:
             yield from ((event, Kind.MAYBE) for event in STANDS)

@@ -39,7 +39,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts, RunSettings, RunState
-from statewright_states.words.vocabulary import CancelRequested, Resumed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, RunStalled, StopRequested
 
 S = RunState
 NOT_ADMITTED = (S.ACCEPTED,)
@@ -63,6 +63,7 @@ OUTSIDE: Offered = (
     (EngineFailed("defect"), Kind.MAYBE),
     (RunStalled(("run",)), Kind.MAYBE),
     (EstimatorFailed("no number"), Kind.MAYBE),
+    (CodeChangeAccepted(()), Kind.MAYBE),
     (OutcomeStated("another tool", True, "ann", ""), Kind.MAYBE),
     (MessageUnreadable("it is not JSON", "raw"), Kind.MAYBE),
 )

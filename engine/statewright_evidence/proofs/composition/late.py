@@ -14,7 +14,7 @@ from statewright_states.form.row import Event
 from statewright_states.run import events as of_run
 from statewright_states.tool import events as of_tool
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, RunStalled, StopRequested
 
 MAYBE = Kind.MAYBE
 ARGUMENTS, ANOTHER = "arguments", "another version"
@@ -26,6 +26,7 @@ UNPROMPTED = (
     ExternalEvent("a part of the engine breaks", MAYBE, RUN, of_run.EngineFailed("defect"), ends_run=True),
     ExternalEvent("nothing can happen any more", MAYBE, RUN, RunStalled(("run",)), ends_run=True),
     ExternalEvent("the caller's estimator fails", MAYBE, RUN, of_run.EstimatorFailed("defect"), idle=True),
+    ExternalEvent("other code decides from here on", MAYBE, RUN, CodeChangeAccepted(()), idle=True),
     ExternalEvent("a message comes that nobody can read", MAYBE, RUN, of_run.MessageUnreadable("nonsense", "raw"), idle=True),
 )
 """What may come at any moment of a run."""
