@@ -87,7 +87,7 @@ class Consistency:
     # -- what closes an entry ----------------------------------------------------------------------------------------
 
     def close(self, entry: Entry) -> Iterator[str]:
-        """Check what an entry says of its decisions together: which facts they changed, and whether the run has ended."""
+        """Check what an entry holds about its decisions together: which facts they changed, whether the run has ended."""
         changed = {decision.instance for decision in entry.decisions if decision.row is not None}
         if set(entry.facts) != changed:
             said, taken = ", ".join(sorted(entry.facts)) or "nothing", ", ".join(sorted(changed)) or "nothing"

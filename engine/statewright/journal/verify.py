@@ -204,7 +204,7 @@ class _Check:
     # -- one entry ---------------------------------------------------------------------------------------------------
 
     async def _read(self, seq: int, shape: Header | Entry, references: list[str]) -> None:
-        """Check what a sound entry says."""
+        """Check the content of an entry whose shape is right."""
         if misplaced := _misplaced(seq, shape):
             self._leave_out(seq, misplaced)
             return

@@ -1,9 +1,9 @@
 """The life of a run of any machine: begun or taken up, pumped until it ends or waits, and found by its id while it is live.
 
 Theory of operation. A driver begins a run by writing its header, or takes one up by replaying its record under a new lease;
-from there both are alike: a pump is made, told what happened (an admission, or a resumption for each instance that has not
-ended), and pumped. What differs between a run of an agent and a task that is planned, then built, is what the subclass says:
-how its record is read, who carries out its commands, and what callers see of it.
+from there both are alike: a pump is made, receives its first events (an admission, or a resumption for each instance that has
+not ended), and is run. A run of an agent and a planned task differ in three things, which their subclasses define: how the
+record is read, what performs the commands, and what callers see.
 """
 
 from __future__ import annotations

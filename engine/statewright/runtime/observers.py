@@ -176,7 +176,7 @@ class Observers:
 
 
 def hook_view(applied: Applied, execution: RunExecution) -> tuple[HookPoint, ModelReply | ToolOutcome | Compaction] | None:
-    """What hooks are told of a decision, if it is one of those that they are told of."""
+    """What hooks receive of a decision; None for a decision that no hook receives."""
     delivery, run_id = applied.delivery, execution.inputs.run_id
     if not isinstance(applied.decision, Taken):
         return None
