@@ -63,7 +63,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who watches one run, beside those who watch every run of the agent."""
+    """The observers of one run, in addition to those of every run of the agent."""
 
     on_chunk: ChunkCallback | None = None
     on_decision: DecisionCallback | None = None
@@ -104,7 +104,7 @@ class Live(Generic[E, P]):
 
     @asynccontextmanager
     async def driven(self, pump: Pump[E, P], lease: Lease) -> AsyncGenerator[None]:
-        """While a run is pumped: it can be found, and afterwards its observers have ended and its lease is given back."""
+        """While a run is pumped it can be found by its id; at the end its observers end and its lease is released."""
         self._pumps[lease.run_id] = pump
         try:
             with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
@@ -174,7 +174,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         return await self._state(pump)
 
     async def _pumped(self, pump: Pump[E, P]) -> None:
-        """Pump, with whatever belongs around it while the run is live."""
+        """Run the pump, with what this kind of run needs before and after."""
         await pump.run()
 
     def _require_whole(self, recorded: Reproduced[E]) -> None:
@@ -227,7 +227,7 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         return other
 
     async def end_sessions(self) -> None:
-        """Tell the hooks that the agent's sessions have ended."""
+        """Call the hooks that observe the end of a session."""
         await self._sessions.end()
 
     def _execution(self, inputs: RunInputs, payloads: Payloads) -> RunExecution:
