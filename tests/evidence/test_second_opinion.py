@@ -28,7 +28,7 @@ TOOL = scxml(TABLES["tool"])
 
 
 @cache
-def lived(table: str, count: int = 40) -> Sequence[Sequence[Step]]:
+def lived(table: str, count: int = 120) -> Sequence[Sequence[Step]]:
     lives = lives_of(TABLES[table])
     return [lives.live(Random(number)) for number in range(count)]
 

@@ -48,7 +48,7 @@ class MixedModeRunner:
     A plan that failed leads to no build. One that ended partial is built on only with ``accept_partial_plan``, and only if
     the model said anything and nobody stopped, cancelled or rejected it. The task has
     a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
-    whole task. ``on_event`` is told of the task's own entries: left out, the build's is.
+    whole task. ``on_event`` is called with the decisions of the task's own record; default: that of the build.
     """
 
     def __init__(
@@ -128,7 +128,8 @@ class MixedModeRunner:
 def planner_for(build: AgentLoop, config: AgentConfig | None = None) -> AgentLoop:
     """The agent that plans for another: the same one, with its read-only tools alone.
 
-    Left to itself it has the other's configuration, is told to plan, and is not judged: a plan is no finished task.
+    Without a configuration of its own it has that of the other agent, with a prompt to plan; it is not judged, for a plan is no
+    finished task.
     """
     return build.reading_only(config or _planning(build))
 
@@ -205,7 +206,7 @@ class Children:
 
     @property
     def waiting(self) -> bool:
-        """Whether a run stands still without an end: it waits for a person, or cannot be recorded."""
+        """Whether a run has paused without an end: it waits for a person, or cannot be recorded."""
         return self.failure is not None or bool(self._execution.main.facts.waits_for)
 
     def event_from(self, message: bytes) -> tuple[str, str, Event]:
@@ -221,7 +222,7 @@ class Children:
         self._tasks.start(*self.handlers[type(command)](cause, command))
 
     def ended(self, instance: str) -> None:
-        """Nothing to call off."""
+        """A task has no timers."""
 
     async def aclose(self) -> None:
         """Give up what is under way; a run that is given up can be taken up again."""
@@ -296,14 +297,14 @@ class Children:
         )
 
 
-# -- driving ---------------------------------------------------------------------------------------------------------
+# -- the driver ------------------------------------------------------------------------------------------------------
 
 
 PlanBuildPump = Pump[PlanBuildExecution, Children]
 
 
 class PlanBuildDriver(Driver[PlanBuildInputs, PlanBuildExecution, Children, MixedState]):
-    """Drives tasks that are planned, then built, by these agents. ``on_event`` is told of the tasks' own entries."""
+    """Drives tasks that are planned, then built, by these agents. ``on_event`` is called with their own decisions."""
 
     def __init__(self, loops: Mapping[Phase, AgentLoop], on_event: EventCallback | None) -> None:
         build = loops[Phase.BUILD]

@@ -3,8 +3,8 @@
 Theory of operation. An execution holds the machines' instances, the conversation, the commands that wait for their turn, and
 the view of the run that callers see. ``apply`` hands one event to one machine and puts what it commands behind what waits.
 ``next_command`` takes the first that waits, by the route of its link: an event for another machine comes back to be applied, an
-effect comes back to be performed, and what changes the messages alone is carried out on the way. It does no input or output and
-knows no time: the same deliveries give the same execution.
+effect comes back to be performed, and a command that changes only the messages is carried out on the way. An execution does no
+input or output and knows no time: the same deliveries give the same execution.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from statewright_states.words.vocabulary import Purpose, Resumed, RunStalled
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """What became of a delivery."""
+    """What was decided about a delivery, and the facts after it."""
 
     delivery: Delivery
     source: StrEnum
@@ -99,7 +99,7 @@ class Execution(Protocol):
         ...
 
     def take_defect(self) -> Event | None:
-        """What went wrong inside since it was last asked, as an event for the run; None where nothing did."""
+        """A defect since the last call of this method, as an event for the run; None where there was none."""
         ...
 
     def defect(self, error: str) -> Event:
@@ -112,7 +112,7 @@ class Execution(Protocol):
         ...
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
-        """What every instance that has not ended is told when the run is taken up; the rows say what follows.
+        """The events for the instances that have not ended when the run is taken up: machine, instance, event.
 
         ``worked_us`` is for how long the timer over the run had been running when the record ends.
         """
@@ -151,7 +151,7 @@ class RunExecution:
 
     @property
     def model_calls(self) -> int:
-        """Requests sent to models so far: what the run was told of, and those of the call that it waits for, or gave up."""
+        """Requests sent to models so far: those reported to the run, and those of the call that it waits for or gave up."""
         facts = self.run.facts
         call = self.instances.get(f"call-{facts.calls}") if facts.in_call else None
         return facts.model_calls + (call.facts.attempts if call is not None else 0)
@@ -238,7 +238,7 @@ class RunExecution:
                 case Route.MESSAGES:
                     self.message_handlers[type(command)](command)
                 case Route.END:
-                    pass  # the last entry says why, once all has settled
+                    pass  # the reason is in the last entry, which is written once everything has settled
         return None
 
     # -- the end, and what callers see -------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class RunExecution:
         return RunState(self.run.state) is not RunState.ACCEPTED
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
-        """What every instance that has not ended is told: its process is a new one; the rows say what follows."""
+        """The events for the instances that have not ended when a new process takes the run up. Rows decide what follows."""
         lost = self.inputs.config.prompts.outcome_unknown
         for name, instance in list(self.live.items()):
             event: Event = Resumed(epoch)

@@ -1,11 +1,11 @@
-"""How the machines talk: which command becomes which event, of which machine, and what goes outside. The one declaration.
+"""The links between machines: which command becomes which event of which machine, and what is done outside. Declared once.
 
 Machines know nothing of each other and nothing of the world. A command of one becomes an event of another, or something is
 done outside, and what comes of it is an event for the machine that gave the command. Some events nobody commanded: a person
-stops a run, a process takes a run up again. This is all of it. ``routing`` reads it, in a running engine, in a replay and in
-the proofs of run, calls and tool calls together; tests hold the events equal to what the journals of runs show.
+stops a run, a process takes a run up again. There are no others. ``routing`` reads the links in a running engine, in a replay
+and in the proofs of run, calls and tool calls together. Tests compare the declared events with those in journals of runs.
 
-To add a command, add its link: a test names the handler that is still missing, or one that has no link.
+To add a command, add its link. A test names each command that has no handler yet, and each handler without a link.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccep
 
 
 class Participant(StrEnum):
-    """Who talks: the machines, by the names of their tables, and what is outside."""
+    """A sender or receiver: a machine, by the name of its table, or something outside."""
 
     PLAN_BUILD = "plan_build"
     RUN = "run"
@@ -57,22 +57,22 @@ class Route(StrEnum):
     """How a command is carried out."""
 
     MACHINE = "machine"
-    """It is an event at once, for a machine of the same run, in the same transaction."""
+    """It becomes an event for a machine of the same run at once, in the same turn."""
     MESSAGES = "messages"
     """It changes what the model is shown, and nothing comes back."""
     END = "end"
-    """It says why the run is over; the last entry is written when all has settled."""
+    """It gives the reason why the run ends; the last entry is written when everything has settled."""
     EFFECT = "effect"
     """Something is done outside, once the entry with the command is on record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What one command leads to; without a command, events that nobody commanded.
+    """What one command leads to. A link without a command lists events that nobody commanded.
 
     ``becomes`` are events for the ``receiver``, which is then a machine; ``answers`` are events for the ``sender``: what may
-    come back. ``event`` makes the event of a command that is one at once. ``at_once``: an effect that changes nothing outside,
-    so that it is done without waiting for the record where nobody outside has to be asked.
+    come back. ``event`` makes the event of a command that becomes one at once. ``at_once`` marks an effect that changes nothing
+    outside. Where nobody outside has to be asked, it is answered without waiting for the record.
     """
 
     sender: Participant
@@ -86,7 +86,7 @@ class Link:
 
     @property
     def route(self) -> Route:
-        """How the command is carried out: this follows from the rest."""
+        """How the command is carried out. It follows from the other fields."""
         if self.event is not None:
             return Route.MACHINE
         if self.receiver is Participant.JOURNAL:
@@ -95,7 +95,7 @@ class Link:
 
     @property
     def machine(self) -> str:
-        """The machine that receives the event of a command that is one at once: its own, where no other is named."""
+        """The machine that receives the event, for the route ``machine``: the sender, where no other machine is named."""
         return (self.receiver if self.receiver in MACHINES else self.sender).value
 
 

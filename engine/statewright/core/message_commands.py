@@ -1,4 +1,4 @@
-"""The commands that change what the model is shown, and nothing else; nothing comes back from them."""
+"""The commands that change what the model is shown, and nothing else. No event comes back from them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The view of a run: steps, usage, path and outcome, gathered while its entries pass by."""
+"""The view of a run: steps, usage, path and outcome, gathered while its decisions are applied."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Projection:
         return self._requests[tool]
 
     def earlier(self, tool: str) -> EarlierCall | None:
-        """The last call before ``tool`` that is the same and was not skipped. It stands near the end where it is asked for."""
+        """The last call before ``tool`` that is the same and was not skipped. It is searched for from the end."""
         request, arguments = self._requests[tool]
         wanted = same_call(request.name, arguments)
         for before, result in reversed(self._results.items()):

@@ -88,7 +88,7 @@ class Reproduced(Generic[C]):
 
     @property
     def worked_us(self) -> int:
-        """For how long the timer over the run had been running, by its entries. What came after the last nobody knows."""
+        """For how long the timer of the run had been running at its last entry; time after that is not on record."""
         return 0 if self.watched_at_us is None else self.last_at_us - self.watched_at_us
 
 

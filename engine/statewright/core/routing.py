@@ -1,15 +1,15 @@
 """The router: from one machine's command to another machine's event, as ``links`` declares it.
 
-Theory of operation. A transaction begins with one event from outside. What the receiving machine commands is carried out in the
-order in which it was commanded, first in, first out, each command by the route of its link:
+Theory of operation. A turn begins with an event from outside. The commands of the receiving machine are carried out first in,
+first out, each by the route of its link:
 
-* ``machine``: the router makes the event, and it is applied at once, in the same transaction;
+* ``machine``: the router makes the event, and it is applied at once, in the same turn;
 * ``messages`` and ``end``: nothing comes of it for a machine;
-* ``effect``: it is kept until the transaction is on record, and performed then, or answered at once where its link allows that.
+* ``effect``: it is kept until the turn is on record, and performed then, or answered at once where its link allows that.
 
-An event follows from the command, the run's facts and the ``Surroundings`` at its turn, and from nothing else: asked again with
-the same, the router gives the same, which is what a replay checks and a proof explores. The router keeps nothing, changes no
-machine, does no input or output, and never decides whether an event is taken: the rows of the receiving table do.
+An event is determined by the command, the run's facts and the ``Surroundings`` at the moment when the command is carried out,
+and by nothing else. A replay checks this, and a proof explores it. The router stores nothing, changes no machine, and does no
+input or output. Whether an event is taken is decided by the rows of the receiving table alone.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from statewright_states.run.facts import RunFacts
 
 
 class Router:
-    """Says how each command is carried out. Hand in other links to see what is found out about them."""
+    """Knows how each command is carried out. Tests and proofs give it other links to plant faults in them."""
 
     def __init__(self, links: Iterable[Link] = LINKS) -> None:
         self.links: Mapping[type[Command], Link] = {link.command: link for link in links if link.command is not None}

@@ -1,7 +1,7 @@
 """The surroundings of a run in progress: what its messages, its payloads and its configuration say.
 
-It reads, and puts the messages that it writes among the payloads; it changes nothing else, but that what the run added to the
-messages is given once.
+It reads the run, and puts the messages that it writes among the payloads. The only other change: what the run added to the
+messages is handed out once.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Measured = Shortened | of_run.ReplyReceived | of_run.ToolSettled | of_run.ToolOu
 class RunSurroundings:
     """A run's surroundings. ``recorded``: in a replay, the event that the record says comes next; None in a live run.
 
-    What an estimator measured is taken from the recorded event, so that a replay needs no estimator; all else is worked out
-    anew, so that it checks it. An event of another kind than the expected one is found to differ whatever is measured.
+    What an estimator measured is taken from the recorded event, so that a replay needs no estimator. All else is worked out
+    anew, so that a replay checks it. A recorded event of another kind than the expected one differs whatever is measured.
     """
 
     inputs: RunInputs

@@ -1,7 +1,7 @@
-"""What routing has to know beyond a command and the run's facts: sizes, digests, what a reply says. One small port.
+"""The port through which routing asks for what command and facts do not determine: sizes, digests, the content of replies.
 
-A running engine fills it from the messages (``run_surroundings``), a replay takes what was measured from the record, and a
-proof of run, calls and tool calls together (``statewright_evidence.proofs.composition``) fills it with everything that may be.
+A running engine answers from the messages (``run_surroundings``). A replay takes what was measured from the record. A proof of
+run, calls and tool calls together (``statewright_evidence.proofs.composition``) gives every possible answer.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Summary(NamedTuple):
 
 
 class Surroundings(Protocol):
-    """What routing asks for. Each answer is about this moment: the events before it have been applied."""
+    """What routing asks for. Answers describe the run after all events that have been applied so far."""
 
     def model_request(self) -> ModelRequest:
         """What a model would be shown now; what the run itself ``added`` to the messages is given once."""

@@ -39,7 +39,7 @@ def call_requested(command: run.CallModel, facts: RunFacts, surroundings: Surrou
 
 
 def call_stopped(command: run.StopCall, facts: RunFacts, surroundings: Surroundings) -> Addressed:
-    """The call in flight hears of the stop."""
+    """The call in flight receives the stop."""
     return command.call, StopRequested()
 
 
@@ -72,12 +72,12 @@ def tool_skipped(command: run.SkipTool, facts: RunFacts, surroundings: Surroundi
 
 
 def tool_stopped(command: run.StopTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
-    """The call is told of the stop, and what the model is told should it not have begun."""
+    """The call receives the stop, with the message for the model in case the tool has not begun."""
     return command.request.tool, of_tool.ToolStopped(surroundings.tool_message(command))
 
 
 def tool_cancelled(command: run.CancelTool, facts: RunFacts, surroundings: Surroundings) -> Addressed:
-    """The run is over for this call."""
+    """The run has ended, and the call ends with it."""
     return command.request.tool, of_tool.ToolCancelled(surroundings.tool_message(command), command.request)
 
 
@@ -105,7 +105,7 @@ def tool_outcome_unknown(command: tool.ReportOutcomeUnknown, facts: RunFacts, su
 
 
 def compaction_planned(command: run.PlanCompaction, facts: RunFacts, surroundings: Surroundings) -> Addressed:
-    """What a summary, or dropping, could do."""
+    """How much a summary, or dropping the oldest exchanges, would take out of the messages."""
     old, left = surroundings.compaction()
     return RUN, of_run.CompactionPlanned(old, **left)
 
@@ -117,11 +117,11 @@ FAULTS = {
     CallOutcome.BUDGET: CallFault.BUDGET,
     CallOutcome.FAILED: CallFault.OTHER,
 }
-"""Why a generation or closing call gave no reply, in the run table's words."""
+"""Why a generation or closing call gave no reply: the outcome of the call → the fault that the run table knows."""
 
 
 def call_reported(report: ReportCall, facts: RunFacts, surroundings: Surroundings) -> Addressed:
-    """What a finished call means for the run: by what it was for, and by how it ended."""
+    """The run receives what came of a call: the event depends on the call's purpose and outcome."""
     return RUN, _reported(report, surroundings)
 
 

@@ -13,7 +13,7 @@ from statewright.journal.pinned import PinnedTable
 
 
 class Consistency:
-    """What the decisions so far say; each method gives what speaks against the next one, in words."""
+    """What is known from the decisions so far; each method gives, in words, what is wrong with the next one."""
 
     def __init__(self) -> None:
         self._main = ""
@@ -33,7 +33,7 @@ class Consistency:
         self._main, self._machines, self._tables = header.machine, frozenset(header.machines), tables
 
     def forget(self) -> None:
-        """An entry is lost: any machine may have begun, moved or ended in it."""
+        """An entry is missing: any instance may have begun, changed its state or ended in it."""
         self._states.clear()
         self._all_known, self._reason = False, None
 
@@ -87,7 +87,7 @@ class Consistency:
     # -- what closes an entry ----------------------------------------------------------------------------------------
 
     def close(self, entry: Entry) -> Iterator[str]:
-        """Check what an entry says of its decisions together: which facts they changed, and whether the run has ended."""
+        """Check what an entry holds about its decisions together: which facts they changed, whether the run has ended."""
         changed = {decision.instance for decision in entry.decisions if decision.row is not None}
         if set(entry.facts) != changed:
             said, taken = ", ".join(sorted(entry.facts)) or "nothing", ", ".join(sorted(changed)) or "nothing"
@@ -98,7 +98,7 @@ class Consistency:
             yield f"its end is missing: the run is in {state}, which is final, so its end must be on record"
 
     def _ended(self, end: End) -> Iterator[str]:
-        """The end fits the state in which the run is and the reason it was finished for, and nothing is still going on."""
+        """The end agrees with the state of the run and with the reason of its ``FinishRun``, and every instance has ended."""
         if not self._all_known or self._machines is None:
             return
         for instance, (machine, state) in self._states.items():

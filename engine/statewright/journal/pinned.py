@@ -72,8 +72,8 @@ class PinnedGiven(Shape):
 class PinnedTable(Shape):
     """A machine: what may happen in which state.
 
-    ``effects`` says what each effect gives, part by part; None in tables that were pinned before effects said so.
-    ``ends`` says of each final state what a row that leads there gives, but for the events in ``unreported``.
+    ``effects`` maps each effect to what it gives, part by part; None in tables that were pinned before effects declared it.
+    ``ends`` maps final states to what a row that leads there gives, unless its event is in ``unreported``.
     """
 
     name: str

@@ -115,7 +115,7 @@ class Recorder:
         self._head, self._decisions, self._facts = entry, [], {}
 
     def _entry(self) -> bytes:
-        """The bytes of the entry. A decision that was taken earlier than the last one says when."""
+        """The bytes of the entry. A decision that was taken before the last one has a time of its own."""
         last_us = self._decisions[-1][0]
         decisions = [shape if at_us == last_us else {**shape, "at_us": at_us} for at_us, shape in self._decisions]
         shape: dict[str, Any] = {"kind": "decisions", "seq": self._head.seq + 1, "at_us": last_us, "decisions": decisions}

@@ -5,7 +5,7 @@ pinned tables and the entries before it, and the payloads it names. Damage is ne
 
 One cause should be one problem. An entry that is not what it was is reported and then left out of account (see
 ``consistency``), and the entry after it may continue either the hash that is stored or the one that its bytes give. The
-record is not trusted by that: it has failed already.
+record stays unsound all the same: it has a problem already.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What came of it. ``problems`` starts with the first bad entry and lists 20 at most; ``ok`` means there is none.
+    """A verification's result. ``problems`` starts with the first bad entry and lists 20 at most; ``ok`` means there is none.
 
     ``entries``, ``decisions`` and ``payloads`` count what was looked at. ``ended`` tells whether a sound end is on record,
     and ``status`` and ``stop_reason`` are what it says. ``head_hash`` is the stored hash of the last entry: kept
@@ -115,7 +115,7 @@ class _Chain:
 
 
 class _Check:
-    """A verification on its way through the entries."""
+    """A verification in progress, entry by entry."""
 
     def __init__(self, journal: Journal, run_id: str) -> None:
         self._journal = journal
@@ -204,7 +204,7 @@ class _Check:
     # -- one entry ---------------------------------------------------------------------------------------------------
 
     async def _read(self, seq: int, shape: Header | Entry, references: list[str]) -> None:
-        """Check what a sound entry says."""
+        """Check the content of an entry whose shape is right."""
         if misplaced := _misplaced(seq, shape):
             self._leave_out(seq, misplaced)
             return

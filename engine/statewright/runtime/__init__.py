@@ -1,1 +1,1 @@
-"""What acts: runs are pumped, their commands carried out, people asked, observers told."""
+"""What acts: runs are driven, their effects performed, people asked, observers informed."""

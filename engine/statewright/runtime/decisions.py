@@ -1,6 +1,6 @@
 """Decisions of persons on their way to a run: left in the journal by other processes, read back, and turned into events.
 
-A message that cannot be read becomes an event too: it is kept, and it stops nothing.
+A message that cannot be read becomes an event too: it is recorded, and the run goes on.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Routed = tuple[str, str, Event]
 
 
 class PostedDecision(BaseModel):
-    """A decision as it lies in the journal until the run takes it. ``digest`` names the call that was decided about."""
+    """A decision as it is stored in the journal until the run takes it. ``digest`` names the call that was decided about."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid", defer_build=True)
 
@@ -73,7 +73,7 @@ def read_decision(data: bytes) -> PostedDecision:
 
 
 def event_of(execution: RunExecution, data: bytes) -> Routed:
-    """What a message means for this run: a decision about one of its calls, or that it means nothing."""
+    """The event of a message for this run: a decision about one of its calls, or ``MessageUnreadable``."""
     try:
         posted = read_decision(data)
         if posted.tool not in execution.instances or not execution.projection.asked_for(posted.tool):
@@ -120,7 +120,7 @@ def check_decision(decision: ApprovalDecision) -> None:
 
 
 def foresee(execution: RunExecution, messages: Iterable[PostedMessage]) -> None:
-    """Carry a replayed execution on to where it will be when these messages are taken; nothing of it is recorded."""
+    """Apply these messages to a replayed execution, to see what they will change; nothing is recorded."""
     for number, message in enumerate(messages):
         execution.apply(number, Delivery(*event_of(execution, message.data)))
 

@@ -1,9 +1,9 @@
 """The life of a run of any machine: begun or taken up, pumped until it ends or waits, and found by its id while it is live.
 
 Theory of operation. A driver begins a run by writing its header, or takes one up by replaying its record under a new lease;
-from there both are alike: a pump is made, told what happened (an admission, or a resumption for each instance that has not
-ended), and pumped. What differs between a run of an agent and a task that is planned, then built, is what the subclass says:
-how its record is read, who carries out its commands, and what callers see of it.
+from there both are alike: a pump is made, receives its first events (an admission, or a resumption for each instance that has
+not ended), and is run. A run of an agent and a planned task differ in three things, which their subclasses define: how the
+record is read, what performs the commands, and what callers see.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Who watches one run, beside those who watch every run of the agent."""
+    """The observers of one run, in addition to those of every run of the agent."""
 
     on_chunk: ChunkCallback | None = None
     on_decision: DecisionCallback | None = None
@@ -106,7 +106,7 @@ class Live(Generic[E, P]):
 
     @asynccontextmanager
     async def driven(self, pump: Pump[E, P], lease: Lease) -> AsyncGenerator[None]:
-        """While a run is pumped: it can be found, and afterwards its observers have ended and its lease is given back."""
+        """While a run is pumped it can be found by its id; at the end its observers end and its lease is released."""
         self._pumps[lease.run_id] = pump
         try:
             with self._shutdown.passed_on_to(pump.stop) if self._shutdown is not None else nullcontext():
@@ -182,7 +182,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         return await self._state(pump)
 
     async def _pumped(self, pump: Pump[E, P]) -> None:
-        """Pump, with whatever belongs around it while the run is live."""
+        """Run the pump, with what this kind of run needs before and after."""
         await pump.run()
 
     def _require_whole(self, recorded: Reproduced[E]) -> None:
@@ -235,7 +235,7 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         return other
 
     async def end_sessions(self) -> None:
-        """Tell the hooks that the agent's sessions have ended."""
+        """Call the hooks that observe the end of a session."""
         await self._sessions.end()
 
     def _execution(self, inputs: RunInputs, payloads: Payloads) -> RunExecution:

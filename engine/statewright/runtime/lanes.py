@@ -33,7 +33,7 @@ class Lanes:
             raise
 
     def leave(self, session: str) -> None:
-        """Let the next run of the session go; from any thread."""
+        """Give the lane to the next run of the session. Safe from any thread."""
         with self._lock:
             queue = self._waiting[session]
             while queue:
@@ -43,7 +43,7 @@ class Lanes:
             del self._waiting[session]
 
     def _give_up(self, session: str, turn: Turn) -> None:
-        """A run stopped waiting; if its turn had just come, the next one's comes."""
+        """A run stopped waiting. If it had just been given the lane, the next run gets it."""
         with self._lock:
             queue = self._waiting.get(session)
             if queue is not None and turn in queue:
@@ -53,7 +53,7 @@ class Lanes:
 
 
 def _pass_on(turn: Turn) -> bool:
-    """Tell the waiting run that its turn has come; False when its event loop is gone."""
+    """Give the lane to the waiting run; False when its event loop is gone."""
     try:
         turn.get_loop().call_soon_threadsafe(_settle, turn)
     except RuntimeError:

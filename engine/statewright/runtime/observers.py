@@ -111,7 +111,7 @@ class Observers:
 
     @property
     def watching(self) -> bool:
-        """Whether anybody wants to see decisions; building views for nobody would cost each step."""
+        """Whether anybody observes decisions. Without observers no views are built, which would cost time in each step."""
         return self._on_event is not None or self._on_decision is not None or self._hooks.observing
 
     def decision(self, event: RunEvent, applied: Applied, execution: Execution) -> None:
@@ -128,7 +128,7 @@ class Observers:
             self.tell(*told)
 
     def tell(self, point: HookPoint, view: RunEnd | SessionPoint | ModelReply | ToolOutcome | Compaction) -> None:
-        """Something has happened that the hooks of this point want to know."""
+        """Call the hooks that observe this point."""
         for hook in self._hooks.at(point):
             self._call(hook.function, view)
 
@@ -176,7 +176,7 @@ class Observers:
 
 
 def hook_view(applied: Applied, execution: RunExecution) -> tuple[HookPoint, ModelReply | ToolOutcome | Compaction] | None:
-    """What hooks are told of a decision, if it is one of those that they are told of."""
+    """What hooks receive of a decision; None for a decision that no hook receives."""
     delivery, run_id = applied.delivery, execution.inputs.run_id
     if not isinstance(applied.decision, Taken):
         return None

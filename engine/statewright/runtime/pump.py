@@ -2,8 +2,8 @@
 
     take what has arrived → apply each event and all that follows inside → append the entry → hand out the commands
 
-Commands are carried out by ``perform`` and come back as events. What arrives together is one turn and one entry, each event
-in the order in which it came. Nothing with an effect outside starts before the entry that commands it is on record:
+Effects are performed by ``effects`` and come back as events. Events that arrive together make one turn and one entry, in the
+order in which they came. Nothing with an effect outside starts before the entry that commands it is on record:
 ``_write`` is the one place where commands are handed out, after the append. If an append fails, nothing of it has been
 started, the run stops with a clear error and can be resumed. Cancellation of a run is an event like any other.
 Cancellation of the pump's own task is passed on: the run stays resumable where it was.
@@ -48,7 +48,7 @@ class Performing(Protocol):
 
     @property
     def waiting(self) -> bool:
-        """Whether only somebody outside can carry the run on, and knows so: with nothing under way, it is no stall."""
+        """Whether somebody outside was asked and can carry the run on: then a run with nothing under way is not stalled."""
         ...
 
     def event_from(self, message: bytes) -> tuple[str, str, Event]:
@@ -56,7 +56,7 @@ class Performing(Protocol):
         ...
 
     def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
-        """What comes of an effect that needs no record before it and nobody outside; None for every other."""
+        """The event of an effect that may be answered before it is on record; None for every other effect."""
         ...
 
     def perform(self, cause: str, command: Command) -> None:
@@ -64,7 +64,7 @@ class Performing(Protocol):
         ...
 
     def ended(self, instance: str) -> None:
-        """An instance has ended: its timers are called off."""
+        """An instance has ended: cancel its timers."""
         ...
 
     async def aclose(self) -> None:
@@ -79,7 +79,7 @@ P = TypeVar("P", bound=Performing)
 class Pump(Generic[C, P]):
     """Drives one run until it ends, or until only a person can carry it on.
 
-    ``performing`` makes the performer from what hands in an event and what says that a task has ended.
+    ``performing`` makes the performer. It is given two functions: one delivers an event, one is called when a task has ended.
     """
 
     def __init__(
@@ -134,9 +134,9 @@ class Pump(Generic[C, P]):
                 self.deliver(*self._performer.event_from(message.data), posted=message.id)
 
     def take_up(self) -> None:
-        """Go on where the record ends: what follows inside the run is applied, what was being performed is dropped.
+        """Go on where the record ends: commands that become events are applied, effects are dropped.
 
-        The rows for a resumption say what happens to performed commands: performing one here could be the second time.
+        An effect may have begun before, so performing it here could be the second time. Rows for a resumption decide about it.
         """
         self._tell_time()
         while (following := self.execution.next_command()) is not None:
@@ -231,7 +231,7 @@ class Pump(Generic[C, P]):
         if delivery.instance not in self.execution.live:
             self._performer.ended(delivery.instance)
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
-            # Nobody outside asked for this: a machine's own event found no row. The run must not hang on it.
+            # The event was caused inside the run, and no row takes it: a defect. It ends the run, which would wait for ever.
             self.tell(self.execution.defect(applied.decision.why))
 
     async def _stalled(self) -> None:
@@ -249,7 +249,7 @@ class Pump(Generic[C, P]):
             )
 
     def _end(self) -> None:
-        """Let the entry say how the run ended. Everything has settled: the rows that end a run command it."""
+        """Put the end into the entry. Everything has settled, because the rows that end a run command that."""
         if len(self.execution.live) > 0:
             raise InternalError(
                 f"the run ended while {', '.join(self.execution.live)} had not",
@@ -259,7 +259,7 @@ class Pump(Generic[C, P]):
         self.ended = True
 
     def _tell_time(self) -> None:
-        """The time of the turn; it never goes back, also when the clock is set back."""
+        """Read the clock for this turn. The time never goes back, also when the clock is set back."""
         self.last_at_us = max(self._clock.now_us(), self.last_at_us)
 
     @property
@@ -297,7 +297,7 @@ class Pump(Generic[C, P]):
         self._look = self._clock.call_later(LOOK_S, due)
 
     async def _look_for_decisions(self) -> None:
-        """Also once more when nobody is asked any longer: what crossed the decision goes on record too."""
+        """Take messages left by other processes; once more after the last question, for those that came meanwhile."""
         if self._look is not None:
             self._look.cancel()
         self._look, self._look_due = None, False

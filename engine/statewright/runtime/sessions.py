@@ -1,4 +1,4 @@
-"""Sessions: runs that belong together. Hooks are told once when one begins, and once when it ends."""
+"""Sessions: runs that belong together. Hooks are called once when a session begins, and once when it ends."""
 
 from __future__ import annotations
 

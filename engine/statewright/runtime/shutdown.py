@@ -20,7 +20,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class GracefulShutdown:
-    """A stop flag that signals can set. ``request`` sets it from code; listeners are told once."""
+    """A stop flag that signals can set. ``request`` sets it from code; each listener is called once."""
 
     def __init__(self, on_first: Callable[[], None] | None = None) -> None:
         """``on_first`` is called at the first signal, to tell the user; it must be safe inside a signal handler."""

@@ -1,20 +1,16 @@
 """The run machine. Drawn in diagrams/run.svg (generated).
 
-Theory of operation. A run is admitted, waits for its lane, builds its context, asks the model, acts on the tool calls
-of the reply, asks again, and ends exactly once: success, partial or failed, with a reason. A model request lives in the
-``call`` machine and a tool call in the ``tool`` machine; they report here by events, and this machine alone decides what
-that means. For every (state, event) the answers to the questions asked decide which row fires; the table is rejected at
-import unless exactly one does for every combination. What is not declared here is refused, and the refusal is recorded.
-Nothing outside this file changes a run's status.
+Theory of operation. A run is admitted, waits for its lane, builds its context, asks the model, acts on the tool calls of the
+reply, asks again, and ends exactly once: success, partial or failed, with a reason. The machines ``call`` (a model request) and
+``tool`` (a tool call) report by events, and this table alone decides what they mean. For each combination of answers exactly one
+row fires; a table with a gap or an overlap is rejected at import. What is not declared is refused, and the refusal is recorded.
+A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the deadline end at once.
 
-A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the run deadline end at
-once. ``SAME`` keeps the state. An answer that no row of a cell asks about does not matter there.
-
-**What is not in this table**: what a reply is (``statewright.core.replies``) and a verdict says (``statewright.context.judge``);
-which calls need a person (``statewright.core.inputs``); how messages are mended (``statewright.context.repair``), measured
-(``statewright.context.estimates``), summarised (``statewright.context.builder``) and dropped (``statewright.context.transcript``);
-prices (``statewright.config.prices``); guards (``statewright.hooks.asking``); whose turn it is (``statewright.runtime.lanes``); who
-may write (``statewright.journal.stores``); what a run taken up is told (``statewright.core.execution``).
+**What is not in this table**: what a reply is (``statewright.core.replies``) and a verdict (``statewright.context.judge``); which
+calls need a person (``statewright.core.inputs``); how messages are mended (``statewright.context.repair``), measured
+(``statewright.context.estimates``), summarised (``statewright.context.builder``), dropped (``statewright.context.transcript``);
+prices (``statewright.config.prices``); guards (``statewright.hooks.asking``); the order of a lane (``statewright.runtime.lanes``);
+who may write (``statewright.journal.stores``); what the instances of a resumed run receive (``statewright.core.execution``).
 """
 
 from __future__ import annotations

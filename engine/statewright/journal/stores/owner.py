@@ -1,4 +1,4 @@
-"""Who holds a lease: a process, named so that people can find it and so that its death can be told.
+"""Who holds a lease: a process, named so that people can find it and so that its death can be detected.
 
 An owner reads ``host:pid 1234 (started 8231.55 s after boot 9d2c7f1e)``. A pid is used again after a while, and means
 something only within one boot and one PID namespace (a container has its own), so the name carries both: the start

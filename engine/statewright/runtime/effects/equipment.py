@@ -1,4 +1,4 @@
-"""What the parts of ``perform`` share: what a run is performed with, and how results are handed back."""
+"""What all effects share: what a run is performed with, and how results are handed back."""
 
 from __future__ import annotations
 

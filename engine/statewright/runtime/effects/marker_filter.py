@@ -1,6 +1,6 @@
 """Text of a reply that is held back while it may still be the marker for "no reply". For observers alone.
 
-Nobody should see the marker arrive and then be told that there was no reply. As long as the text so far is blank or the
+Observers must not see the marker arrive and then learn that there was no reply. As long as the text so far is blank or the
 beginning of the marker, its chunks wait; with the first one that cannot belong to it, all of them are shown, in order.
 """
 
@@ -37,7 +37,7 @@ class MarkerFilter:
                 self.release()
 
     def release(self) -> None:
-        """It is text: show what waits, and hold nothing back any more."""
+        """The reply is text: show the chunks that wait, and hold no more back."""
         waiting, self._waiting = self._waiting or [], None
         for chunk in waiting:
             self._show(chunk)

@@ -48,7 +48,7 @@ class ModelCalls:
         self._deadlines: dict[str, Timer] = {}
         self._waits: dict[str, Timer] = {}
         self._void = False
-        """Whether text was shown that belongs to a failed attempt, and nobody has said so yet."""
+        """Whether text of a failed attempt was shown, and observers have not received the chunk ``restart`` yet."""
 
     @property
     def idle(self) -> bool:
@@ -88,14 +88,14 @@ class ModelCalls:
         self._tasks.cancel(command.call)
 
     def ended(self, call: str) -> None:
-        """The call has ended: its timers have nothing to say any more."""
+        """The call has ended: cancel its timers."""
         for timers in (self._deadlines, self._waits):
             timer = timers.pop(call, None)
             if timer is not None:
                 timer.cancel()
 
     def aclose(self) -> None:
-        """Call all timers off."""
+        """Cancel all timers."""
         for call in {*self._deadlines, *self._waits}:
             self.ended(call)
 
@@ -145,13 +145,13 @@ class ModelCalls:
 
     @property
     def _marker(self) -> str:
-        """What a reply would be if it were none; the rest of a text that was cut off cannot be that."""
+        """The text that means "no reply"; empty where the reply continues a text that was cut off, which cannot mean that."""
         return "" if self._execution.conversation.continuing else self._execution.inputs.config.prompts.no_reply
 
     async def _guarded(
         self, command: SendRequest, provider: Provider, request: ModelRequest, observer: _Watch
     ) -> AttemptReplied | AttemptFailed:
-        """The outcome of a request that guards let out, or their refusal."""
+        """The outcome of a request; ``AttemptFailed`` with the fault ``blocked`` where a guard forbids it."""
         points = self._guarded_at(self._execution.instances[command.call].facts.purpose)
         if not points:
             return await self._outcome(command, provider, request, observer)
@@ -162,14 +162,14 @@ class ModelCalls:
         return replace(event, decisions=asked.decisions)
 
     def _guarded_at(self, purpose: Purpose) -> list[HookPoint]:
-        """Where there is somebody to ask: the guards of this purpose, then those of every request."""
+        """The points at which hooks are declared: those of this purpose, then those of every request."""
         points = (GUARDS_OF.get(purpose), HookPoint.BEFORE_MODEL_CALL)
         return [point for point in points if point is not None and self._equipment.hooks.at(point)]
 
     async def _ask_guards(
         self, points: Sequence[HookPoint], command: SendRequest, provider: Provider, request: ModelRequest
     ) -> Decided[ModelCall]:
-        """What the guards of this request say; after an objection nobody else is asked."""
+        """Ask the guards of this request; after an objection no other guard is asked."""
         hooks, purpose = self._equipment.hooks, self._execution.instances[command.call].facts.purpose
         subject = ModelCall(
             self._execution.inputs.run_id,
@@ -213,7 +213,7 @@ class ModelCalls:
         return self._replied(command, provider.model, response)
 
     def _silent(self, response: LLMResponse) -> bool:
-        """Whether this reply will be taken for none; the run decides that by the same rule, from the record."""
+        """Whether the run will treat this reply as silent; it decides so later, by the same rule, from the record."""
         config, finish, calls = self._execution.inputs.config, finish_of(response.finish_reason), response.tool_calls
         if not is_silent(finish, CutOff.NO, calls, response.content or "", self._marker):
             return False

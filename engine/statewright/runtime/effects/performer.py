@@ -1,9 +1,9 @@
 """The performer: which part carries out which effect, and the effects of the run itself.
 
 Theory of operation. An effect is performed once the entry that commands it is on record, by the one handler that ``handlers``
-names for its command; what comes of it is delivered as an event, and the id of the command is its cause. Effects whose links
-say ``at_once`` may be answered before: they change nothing outside, so doing them again after a crash is harmless, and doing
-them within the transaction saves each step a round through the journal. Where somebody outside has to be asked,
+names for its command. The result is delivered as an event, with the id of the command as its cause. Effects whose links
+have ``at_once`` may be answered before: they change nothing outside, so doing them again after a crash is harmless, and doing
+them within the turn saves each step a write to the journal. Where somebody outside has to be asked,
 ``answer_at_once`` gives None, and the effect is performed like any other. A performer never changes a machine, never waits in
 a handler (what takes time is a task), and never raises into the pump: a handler that breaks ends the run visibly.
 """
@@ -51,7 +51,7 @@ from statewright_states.words.messages import Message
 from statewright_states.words.ports import Timer
 
 MAX_MENDED = 100
-"""How much of what was mended an entry says in words; the messages as they came are kept whole."""
+"""How many repairs of a history an entry describes; the messages as they came are kept whole."""
 
 
 class Performer:
@@ -67,7 +67,7 @@ class Performer:
         self.tools = ToolRuns(execution, equipment, self._tasks, deliver)
         self._deadline: Timer | None = None
         self._watched_at_s: float | None = None
-        """When the timer over the run was started, by the monotonic clock; None while it is put aside."""
+        """When the timer of the run was started, by the monotonic clock; None while it is paused."""
         self._lane: str | None = None
         self.handlers: Mapping[type[Command], Callable[[str, Any], None]] = {
             WatchStepDeadline: self.calls.watch,
@@ -114,7 +114,7 @@ class Performer:
         return event_of(self._execution, message)
 
     def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
-        """What comes of an effect that needs no record before it and nobody outside; None for every other."""
+        """The event of an effect that may be answered before it is on record; None for every other effect."""
         if not ROUTER.link(command).at_once or (event := self.answers[type(command)](command)) is None:
             return None
         return ("tool", command.tool, event) if isinstance(command, AssessTool) else ("run", "run", event)
@@ -127,7 +127,7 @@ class Performer:
             self._defect(f"{type(error).__name__} in {type(command).__name__}: {error}")
 
     def ended(self, instance: str) -> None:
-        """An instance has ended: its timers are called off."""
+        """An instance has ended: cancel its timers."""
         self.calls.ended(instance)
         self.tools.ended(instance)
 
@@ -159,7 +159,7 @@ class Performer:
 
     def _watch_deadline(self, cause: str, command: WatchRunDeadline) -> None:
         if self._execution.run.facts.paused:
-            return  # put aside again before it was started
+            return  # paused again before it was started
         self._give_up_deadline()
         self._watched_at_s = self._equipment.clock.monotonic_s()
         if command.left_us is not None:
@@ -170,7 +170,7 @@ class Performer:
         self._deliver("run", "run", self._deadline_paused(command), cause)
 
     def _deadline_paused(self, command: PauseRunDeadline) -> RunDeadlinePaused:
-        """Put the timer over the run aside. One that was not started yet has not run."""
+        """Pause the timer of the run. A timer that was not started yet has run for no time."""
         self._give_up_deadline()
         since_s, self._watched_at_s = self._watched_at_s, None
         worked_s = 0.0 if since_s is None else self._equipment.clock.monotonic_s() - since_s
@@ -185,7 +185,7 @@ class Performer:
         self._tasks.start("building the context", self._built(cause, command))
 
     def _standard_context(self, command: BuildContext) -> ContextBuilt | None:
-        """The first messages, where nobody of the caller's has a say in them."""
+        """The first messages; None where a callback or a hook of the caller has to be asked for them."""
         if self._equipment.on_build_context is not None or self._equipment.hooks.at(HookPoint.BEFORE_AGENT_START):
             return None
         return self._context_built(command)

@@ -152,7 +152,7 @@ class ToolRuns:
     # -- asking ------------------------------------------------------------------------------------------------------
 
     def ask(self, cause: str, command: AskPerson) -> None:
-        """Ask a person about exactly this call; with nobody to ask, the call is told so, and its rows say what follows."""
+        """Ask a person about exactly this call. With nobody to ask, the call receives ``NobodyToAsk``, and its rows decide."""
         self.open_questions.add(command.tool)
         if self._equipment.approver is not None:
             self._tasks.start(_asking(command.tool), self._asked(cause, command))
@@ -287,7 +287,7 @@ class ToolRuns:
         self._tasks.cancel(command.tool)
 
     def ended(self, tool: str) -> None:
-        """The call has settled: nobody is asked about it, and its timer has nothing to say any more."""
+        """The call has settled: withdraw its question, cancel its timer."""
         self._close_question(tool)
         self._parsed.pop(tool, None)
         timer = self._deadlines.pop(tool, None)
@@ -295,7 +295,7 @@ class ToolRuns:
             timer.cancel()
 
     def aclose(self) -> None:
-        """Call all timers off."""
+        """Cancel all timers."""
         for tool in list(self._deadlines):
             self.ended(tool)
 
