@@ -60,7 +60,7 @@ def test_a_change_without_a_version_is_shown_with_what_to_do(copied: Path) -> No
     for words in (since, "~ RUN-08  target: success → partial", "evaluation: no, kind: final", CURE):
         assert words in fault
     assert "requirement R-REPLY-2: RUN-08" in fault
-    assert "test_loop_rows.py::test_the_scenario_takes_its_rows[the ordinary course]: RUN-08" in fault
+    assert "test_loop_rows.py::test_the_scenario_takes_its_rows[the usual run]: RUN-08" in fault
     assert "other code" not in fault
     assert list(faults(copied, with_row("RUN-08", why="said otherwise", req=("R-REPLY-2",)))) == []
 

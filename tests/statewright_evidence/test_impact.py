@@ -238,7 +238,7 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
 
 
 def test_runs_are_counted_in_words() -> None:
-    assert counted({Effect.SAME: 2, Effect.DEPARTS: 1}) == "the same course: 2, another course: 1"
+    assert counted({Effect.SAME: 2, Effect.DEPARTS: 1}) == "the same path: 2, another path: 1"
     assert counted({}) == "no runs"
 
 
@@ -247,5 +247,5 @@ def test_the_section_of_the_evidence_is_the_same_every_time() -> None:
     assert once.outcome is Outcome.HOLDS
     assert once.files == again.files
     assert next(iter(once.files)) == "versions.md"
-    for words in ("run@1", "RUN-18", "a reply that is cut off: another course"):
+    for words in ("run@1", "RUN-18", "a reply that is cut off: another path"):
         assert words in once.files["versions.md"]

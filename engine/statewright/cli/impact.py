@@ -1,4 +1,4 @@
-"""``impact``: recorded runs against a changed table; whose course would change, and where."""
+"""``impact``: recorded runs against a changed table; whose path would change, and where."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def impact(
     machine
         Which machine, where `table` names a run that is pinned to several.
     exit_code
-        Exit with 1 when the course of a run would change or cannot be decided.
+        Exit with 1 when the path of a run would change or cannot be decided.
     json
         Print one JSON document: the counts, and each run that there is something to say of.
     """

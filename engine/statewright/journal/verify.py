@@ -65,34 +65,12 @@ async def verify(journal: Journal, run_id: str) -> Verification:
     try:
         entries = await journal.entries(run_id)
     except JournalDamaged as error:
-        seq = error.seq if error.seq is not None else await _last_unreadable(journal, run_id)
-        check.problem(seq, f"the store cannot read it: {error.what}, {error.where}")
+        check.problem(error.seq, f"the store cannot read it: {error.what}, {error.where}")
         return check.result()
     for entry in entries:
         await check.entry(entry)
     check.whole()
     return check.result()
-
-
-async def _last_unreadable(journal: Journal, run_id: str) -> int | None:
-    """The last entry that the store cannot read, found by where reading may start; None when it can read nothing."""
-    low, high = -1, 0
-    while not await _readable(journal, run_id, high):
-        low, high = high, 2 * high + 1
-        if high >= 2**62:
-            return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if await _readable(journal, run_id, middle) else (middle, high)
-    return high
-
-
-async def _readable(journal: Journal, run_id: str, after_seq: int) -> bool:
-    try:
-        await journal.entries(run_id, after_seq)
-    except JournalDamaged:
-        return False
-    return True
 
 
 class _Chain:

@@ -27,7 +27,7 @@ class Effect(StrEnum):
     SAME = "same"
     """The same rows to its end, or as far as it went."""
     RENAMED = "renamed"
-    """Other rows by name, with the same targets and commands: the same course."""
+    """Other rows by name, with the same targets and commands: the same path."""
     DEPARTS = "departs"
     """It leads elsewhere or commands something else at some decision."""
     UNDECIDED = "undecided"
@@ -77,7 +77,7 @@ class RunImpact:
 
     @property
     def affected(self) -> bool:
-        """Whether its course or its outcome would change, or it cannot be said."""
+        """Whether its path or its outcome would change, or it cannot be said."""
         return self.effect in (Effect.DEPARTS, Effect.UNDECIDED)
 
 

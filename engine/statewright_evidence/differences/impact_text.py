@@ -8,9 +8,9 @@ from statewright_evidence.differences.difference import show_cases
 from statewright_evidence.differences.impact import Effect, RunImpact
 
 SAID: Mapping[Effect, str] = {
-    Effect.SAME: "the same course",
-    Effect.RENAMED: "the same course, by rows of other names",
-    Effect.DEPARTS: "another course",
+    Effect.SAME: "the same path",
+    Effect.RENAMED: "the same path, by rows of other names",
+    Effect.DEPARTS: "another path",
     Effect.UNDECIDED: "cannot be decided from the record",
     Effect.NOT_CONCERNED: "not concerned",
     Effect.UNREADABLE: "cannot be read",

@@ -284,7 +284,7 @@ CellKey = tuple[StrEnum, type[Event]]
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A table as written, before it is checked. ``happy`` names the rows of the ordinary course, for drawings only.
+    """A table as written, before it is checked. ``happy`` names the rows of the usual path, for drawings only.
 
     ``ends`` says for each final state what a row that leads there gives: whoever waits for the end is told by it. It is
     empty where nobody is told. ``unreported`` are the events by which whoever would be told ends an instance itself.

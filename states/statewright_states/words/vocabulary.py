@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
+from statewright_states.words.messages import PayloadDigest
 from statewright_states.words.tool_effects import ToolEffect
 
 
@@ -119,7 +120,7 @@ class CodeChange:
 
     table: str
     before: str
-    code: str
+    code: PayloadDigest
     parts: tuple[str, ...] = ()
 
 

@@ -178,12 +178,12 @@ def test_runs_that_would_go_another_way_are_named_with_the_entry(recorded: Place
     done = recorded.run("impact", "changed:SWAPPED")
     assert (done.code, done.err) == (0, "")
     for line in (
-        "run-a: another course",
+        "run-a: another path",
         "+ ReplyReceived with evaluation: no, kind: final",
         "recorded: RUN-08 → success, commands FinishRun",
         "changed:  RUN-08 → partial, commands FinishRun  (another target)",
         "outcome: success/completed → partial/completed",
-        "changed:SWAPPED: another course: 2",
+        "changed:SWAPPED: another path: 2",
     ):
         assert line in done.out
     assert recorded.run("impact", "changed:SWAPPED", "run-a", "--exit-code").code == 1
@@ -192,8 +192,8 @@ def test_runs_that_would_go_another_way_are_named_with_the_entry(recorded: Place
 def test_an_unchanged_table_has_no_impact(recorded: Place) -> None:
     for name in ("run", "call@1"):
         done = recorded.run("impact", name, "--exit-code")
-        assert (done.code, done.out) == (0, f"{name}: the same course: 2\n")
-    assert recorded.run("impact", "run-a", "--machine", "run").out.endswith("the same course: 2\n")
+        assert (done.code, done.out) == (0, f"{name}: the same path: 2\n")
+    assert recorded.run("impact", "run-a", "--machine", "run").out.endswith("the same path: 2\n")
     assert "no run has a machine called 'plan_build'" in recorded.run("impact", "plan_build").err
 
 
@@ -212,7 +212,7 @@ def test_a_record_that_cannot_be_read_has_an_exit_code_of_its_own(recorded: Plac
     done = recorded.run("impact", "run")
     assert done.code == 5
     assert "run-b: cannot be read" in done.out
-    assert "the same course: 1, cannot be read: 1" in done.out
+    assert "the same path: 1, cannot be read: 1" in done.out
 
 
 @pytest.mark.parametrize(

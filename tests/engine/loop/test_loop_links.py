@@ -206,8 +206,8 @@ def test_every_link_that_is_seen_is_declared_and_every_declared_one_is_seen() ->
 
 
 def test_a_link_that_is_not_declared_would_be_noticed() -> None:
-    """The ordinary course shows each of these: taking any one of them out of the declaration leaves it undeclared."""
-    seen = run_virtual(talk_after(SCENARIOS["the ordinary course"][1]))
+    """The usual run shows each of these: taking any one of them out of the declaration leaves it undeclared."""
+    seen = run_virtual(talk_after(SCENARIOS["the usual run"][1]))
     for command in (of_run.CallModel, of_call.SendRequest, of_tool.ReportSettled):
         others = {talk for link in LINKS if link.command is not command for talk in talk_of(link)}
         assert seen - others

@@ -115,7 +115,7 @@ def _raise(*_: object) -> None:
 # -- one run after another -------------------------------------------------------------------------------------------
 
 scenario(
-    "the ordinary course",
+    "the usual run",
     *("RUN-01", "RUN-02", "RUN-03", "RUN-12", "RUN-33", "RUN-40", "RUN-08", "CALL-01", "CALL-02", "CALL-03"),
     *("TOOL-01", "TOOL-02", "TOOL-20"),
     script=[asks(call("look"), call("look")), says("done")],

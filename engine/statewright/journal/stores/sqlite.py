@@ -29,7 +29,7 @@ from statewright.journal.stores.refusals import (
 )
 from statewright.journal.stores.schema import SEQ_BITS, open_for_reading, open_for_writing
 from statewright.journal.stores.transactions import InlineTransactions, Job, ThreadedTransactions, Transactions
-from statewright_states.errors import ConfigurationError
+from statewright_states.errors import ConfigurationError, JournalDamaged
 from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, StoredEntry
 
 Durability = Literal["full", "normal", "memory"]
@@ -56,6 +56,7 @@ _RUN = "SELECT key, head_seq, epoch, owner, lease_until_us FROM runs WHERE run_i
 # The casts keep what somebody else changed in the file within its type: whether it is right is for ``verify`` to say.
 _ENTRIES = """SELECT id & 0xFFFFFFFF, CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries
     WHERE id >= ? AND id <= ? ORDER BY id"""
+_ENTRY = "SELECT CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries WHERE id = ?"
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE digest = ?"
 _RUN_IDS = "SELECT run_id FROM runs ORDER BY created_us, key"
 _POSTED = "SELECT id, CAST(data AS BLOB) FROM posted WHERE run_id = ? ORDER BY id"
@@ -189,7 +190,14 @@ class SQLiteJournal:
 
         def job(connection: sqlite3.Connection) -> Sequence[StoredEntry]:
             key, head_seq, *_ = self._run(connection, run_id)
-            found = _entries(connection, key, after_seq + 1, LAST_SEQ)
+            try:
+                found = _entries(connection, key, after_seq + 1, LAST_SEQ)
+            except (sqlite3.Error, UnicodeError) as error:
+                meaning = journal_error(error, self._location)
+                if not isinstance(meaning, JournalDamaged):
+                    raise  # one that is busy may be asked again
+                meaning.seq = _first_unreadable(connection, key, after_seq + 1)
+                raise meaning from error
             last_seq = found[-1].seq if found else after_seq
             if last_seq < head_seq:
                 raise tail_missing(run_id, self._location, last_seq, head_seq)
@@ -264,6 +272,17 @@ def _entries(connection: sqlite3.Connection, key: int, first_seq: int, last_seq:
     run = key << SEQ_BITS
     rows = connection.execute(_ENTRIES, (run + min(first_seq, LAST_SEQ + 1), run + last_seq))
     return tuple(StoredEntry(seq, data, digest) for seq, data, digest in rows)
+
+
+def _first_unreadable(connection: sqlite3.Connection, key: int, seq: int) -> int | None:
+    """The first entry from ``seq`` on that cannot be read. Each is asked for alone: a query for several reads ahead."""
+    while True:
+        try:
+            if connection.execute(_ENTRY, ((key << SEQ_BITS) + seq,)).fetchone() is None:
+                return None
+        except (sqlite3.Error, UnicodeError):
+            return seq
+        seq += 1
 
 
 def _named(blobs: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
