@@ -56,6 +56,10 @@ SHOWN_BY: Mapping[str, tuple[str, ...]] = {
         "test_a_wait_that_the_service_asks_for_is_obeyed",
         "test_a_wait_is_never_longer_than_the_cap",
     ),
+    "R-RETRY-6": (
+        "test_a_request_that_met_a_closed_connection_is_sent_once_more_and_the_record_of_its_attempt_says_so",
+        "test_the_second_closed_connection_fails_the_attempt_and_the_next_one_may_send_once_more_again",
+    ),
     "R-TOOL-5": (
         "test_beyond_sixteen_thousand_characters_a_result_is_cut_and_the_bound_holds",
         "test_the_whole_result_stays_on_record",

@@ -15,12 +15,14 @@ import pytest
 
 from code_trees import FORGETS_TO_COUNT, OTHER_COMMAND, STEPS_LEFT, Change, apply, copied_tree
 from house import ROOT
-from statewright_states.form.row import Row
+from statewright_evidence.differences.surgery import operated
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES
-from statewright_states.run.facts import RunFacts, RunState
+from statewright_states.run.effects import finish
+from statewright_states.run.facts import RunState
 from statewright_states.run.table import RUN
 from statewright_states.versions import FOLDER, LIST, Version, versions
+from statewright_states.words.vocabulary import StopReason
 from table_versions import CURE, faults, main, write
 
 
@@ -36,18 +38,14 @@ def newest(folder: Path, table: str = "run") -> Version:
     return versions(folder)[table][-1]
 
 
-def tables(*rows: Row) -> list[Table[Any]]:
-    """The tables, the one of a run with these rows."""
-    final = [state for state in RUN.states if state in RUN.final]
-    parts: dict[str, Any] = {"initial": RUN.initial, "final": final, "fold": RUN.fold, "ignores": RUN.ignores}
-    return [Table("run", RunState, facts=RunFacts, rows=rows, **parts), *(table for table in TABLES if table is not RUN)]
-
-
 def with_row(identity: str, **changes: Any) -> list[Table[Any]]:
-    return tables(*(replace(row, **changes) if row.id == identity else row for row in RUN.rows))
+    """The tables, with another row of this id in the one of a run."""
+    (row,) = (row for row in RUN.rows if row.id == identity)
+    run = operated(RUN, {identity: replace(row, **changes)})
+    return [run, *(table for table in TABLES if table is not RUN)]
 
 
-CHANGED = with_row("RUN-08", to=RunState.PARTIAL)
+CHANGED = with_row("RUN-08", to=RunState.PARTIAL, do=(finish(StopReason.INCOMPLETE),))
 
 
 def test_every_table_is_its_newest_version_and_every_version_is_what_it_was() -> None:
