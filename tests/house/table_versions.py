@@ -97,14 +97,20 @@ def write(summary: str, folder: Path = FOLDER, tables: Sequence[Table[Any]] = TA
     for table, newest in list(changed(folder, tables)):
         number = newest.number + 1 if newest else 1
         version = Version(table.name, number, table.fingerprint, summary, folder, table.code_digest)
-        words = {stated.id: {"req": list(stated.req), "why": stated.why} for stated in stated_in(table)}
         version.form_path.write_bytes(table.canonical)
         version.code_path.write_bytes(table.code_form)
-        version.words_path.write_text(json.dumps(words, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        version.words_path.write_text(_words(table), encoding="utf-8")
         with (folder / LIST).open("a", encoding="utf-8") as file:
             file.write(_entry(version))
         written.append(version)
     return written
+
+
+def _words(table: Table[Any]) -> str:
+    """The words of a table as JSON, a line for each row."""
+    words = {stated.id: {"req": list(stated.req), "why": stated.why} for stated in stated_in(table)}
+    lines = (f"{json.dumps(identity)}: {json.dumps(said, ensure_ascii=False)}" for identity, said in words.items())
+    return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 def _entry(version: Version) -> str:
