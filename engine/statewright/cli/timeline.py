@@ -247,7 +247,7 @@ def _of_run(event: RunEvent) -> str:
         case RunDeadline():
             return "the time for the run is up"
         case RunDeadlinePaused() as paused:
-            return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:g} s of it were used"
+            return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:.1f} s of it were used"
         case Resumed():
             return "taken up again"
         case CodeChangeAccepted() as accepted:
