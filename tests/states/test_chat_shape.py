@@ -37,6 +37,13 @@ def round_trip(message: Message) -> Message:
 # -- to the shape ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("image", [ImagePart(url="cid:1"), ImagePart("image/a,b", "aaaa")])
+def test_what_could_not_be_read_from_the_shape_again_is_kept_beside_it(image: ImagePart) -> None:
+    message = Message("user", parts=[image])
+    assert ALL_PARTS in message.to_dict()
+    assert round_trip(message) == message
+
+
 def test_text_alone_is_a_string() -> None:
     assert Message("user", "hello").to_dict() == {"role": "user", "content": "hello"}
     assert Message("assistant", None, (CALL,)).to_dict() == {"role": "assistant", "content": None, "tool_calls": [SHAPE]}

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from code_trees import FORGETS_TO_COUNT, OTHER_COMMAND, STEPS_LEFT, copied_tree, different, digests_in
 from house import PACKAGES
 from statewright_states.errors import DeclarationError
-from statewright_states.form.syntax import Resolved
+from statewright_states.form.syntax import Resolved, Syntax
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES
 
@@ -291,6 +291,12 @@ def test_the_digest_of_a_table_is_that_of_its_list(tmp_path: Path) -> None:
     assert table.code_digest == sha256(table.code_form).hexdigest()
     assert table.code is table.code
     assert all(part in table.code_form.decode() for part in table.code.values())
+
+
+def test_the_pieces_of_a_text_count_as_one_text() -> None:
+    """Some versions of Python leave them apart."""
+    apart, joined = (ast.JoinedStr([ast.Constant(text) for text in texts]) for texts in (("a", "b"), ("ab",)))
+    assert Syntax().encode(apart) == Syntax().encode(joined) != Syntax().encode(ast.JoinedStr([ast.Constant("ba")]))
 
 
 # -- what cannot be known --------------------------------------------------------------------------------------------

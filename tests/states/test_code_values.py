@@ -110,6 +110,11 @@ USES = {
     ),
     "a question that is asked": ("HELD = 1", "rich.ask(Facts(), Knock())", "HELD = 2"),
     "a question as a value": ("HELD = 1", "len([rich])", "HELD = 2"),
+    "a getter of a constant name": (
+        "class A:\n    n = 1\n\nHELD = A",
+        "getattr(HELD, 'n')",
+        "class A:\n    n = 2\n\nHELD = A",
+    ),
     "a lambda": ("HELD = lambda n: n", "HELD(value)", "HELD = lambda n: n + 1"),
     "a lambda that is called at once": ("HELD = 1", "(lambda n: n)(value)", "HELD = 2"),
     "a name that is bound outside": (
@@ -154,12 +159,25 @@ def test_a_value_counts_by_what_it_holds(what: str, tmp_path: Path) -> None:
     assert bool(different(before, after)) == ("HELD" in use)
 
 
+def test_a_fold_may_be_a_value_that_is_called(tmp_path: Path) -> None:
+    summing = "class Summing:\n    def __init__(self, times):\n        self.times = times\n"
+    summing += (
+        "    def __call__(self, facts, event, commands):\n        return replace(facts, count=self.times + {})\n\n\nMINE ="
+    )
+    texts = [changed("fold=fold", "fold=Summing(2)", changed("MINE =", summing.format(more))) for more in (0, 1)]
+    one, two = (code_of(text, tmp_path) for text in texts)
+    three = code_of(changed("fold=Summing(2)", "fold=Summing(3)", texts[0]), tmp_path)
+    assert different(one, two) == {"function Summing.__call__"}
+    assert different(one, three) == {"fold"}
+
+
 UNKNOWN = {
     "a module as a value": ("HELD = operator", "len([HELD])", "the module operator is used as a value"),
     "a value that does not say what it holds": ("HELD = threading.Lock()", "len([HELD])", "what lock holds cannot be known"),
     "a class that no statement declares": ("HELD = namedtuple('HELD', 'a')", "HELD(1)", "is not declared by a class statement"),
     "an annotation that nobody knows": ("class HELD:\n    a: Unheard = 1", "HELD.a", "nobody knows what Unheard is"),
     "a class that is declared twice": ("class HELD: ...\nclass HELD: ...", "HELD()", "is declared twice"),
+    "a method that was taken away": ("class HELD:\n    def by(self): ...\ndel HELD.by", "HELD()", "has no by any more"),
     "another name in a getter": ("NAME = 'a'", "operator.attrgetter(NAME)", "asks for an attribute"),
 }
 
