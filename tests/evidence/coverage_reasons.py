@@ -22,6 +22,7 @@ REASONS: Mapping[Asked, str] = {
         )
         for question in ("awaited", "may_decide")
     },
+    ("run", "acting", "PersonAsked", "only_persons"): IN_ANOTHER_STATE,
     ("call", "streaming", "ReplyBegan", "current"): "a reply begins once: while it comes, only an earlier one can begin",
     ("tool", "requested", "ToolReleased", "assessment"): IN_ANOTHER_STATE,
     ("tool", "requested", "ToolResumed", "assessment"): IN_ANOTHER_STATE,

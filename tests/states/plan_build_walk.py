@@ -44,7 +44,7 @@ def possible(state: StrEnum, facts: PlanBuildFacts, chance: Random) -> Sequence[
         admitted = [TaskAdmitted(PlanBuildSettings(accept), "task") for accept in (True, False) for _ in range(4)]
         return [*admitted, *outside, Resumed(2), CodeChangeAccepted(()), EngineFailed("defect"), RunStalled(())]
     ends = [PlanEnded(ended("plan", chance)) if state is S.PLANNING else BuildEnded(ended("build", chance)) for _ in range(4)]
-    return [*ends, *outside, *stands, Resumed(2), CodeChangeAccepted(()), EngineFailed("defect")]
+    return [*ends, *outside, *stands, Resumed(2), CodeChangeAccepted(()), EngineFailed("defect"), RunStalled(())]
 
 
 def ended(run: str, chance: Random) -> ChildEnd:

@@ -318,6 +318,7 @@ def _what_an_event_calls_for_is_commanded(event: Event, taken: Taken[RunFacts]) 
             assert (DropOldExchanges in given) == bool(event.dropped), taken.row.id
         case OutcomeStated() if event.go_on:
             assert WithdrawOutcomeQuestion in given, f"{taken.row.id} leaves a question open that has its answer"
+            assert not taken.facts.paused or taken.to in RUN.final, f"{taken.row.id} goes on without its deadline"
         case Resumed() if taken.to not in (S.ACCEPTED, S.QUEUED):
             assert (WatchRunDeadline in given) != taken.facts.paused, f"{taken.row.id} takes a run up without its deadline"
         case _:

@@ -38,7 +38,6 @@ from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, Item, ScriptedProvider
 from statewright_states import errors
 from statewright_states.words.ports import Journal, ModelRequest, ReplyObserver
-from test_loop_stall import REACHES as ON_CHANGED_TABLES
 
 Play = Callable[[], Awaitable[Rows]]
 SCENARIOS: dict[str, tuple[tuple[str, ...], Play]] = {}
@@ -728,6 +727,7 @@ UNREACHABLE = {
     **dict.fromkeys((f"RUN-9{number}" for number in range(8)), ENDED),
     "RUN-131": ENDED,
     "RUN-125": "a compaction is planned in the moment in which it begins: no stop can come between",
+    "RUN-150": "no declared row leaves a run with nothing under way: test_loop_stall.py takes effects away, and plays it",
     "RUN-71": "a resumption takes back an earlier stop, and everything that it wakes is delivered before a new one can come",
     "CALL-88": "an attempt has one outcome: one that has failed does not reply",
     "CALL-89": "an attempt has one outcome: one that has failed does not fail again",
@@ -762,6 +762,5 @@ def test_the_scenario_takes_its_rows(name: str) -> None:
 
 def test_every_row_has_a_scenario_or_a_reason_why_no_run_can_take_it() -> None:
     told_of = {row for rows, _ in SCENARIOS.values() for row in rows} | ELSEWHERE_HERE
-    told_of |= {row for rows in ON_CHANGED_TABLES.values() for row in rows} & ALL_ROWS
     assert ALL_ROWS - told_of == set(UNREACHABLE)
     assert told_of <= ALL_ROWS

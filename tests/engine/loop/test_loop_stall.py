@@ -156,11 +156,6 @@ def test_a_task_whose_run_waits_for_a_person_is_not_stalled() -> None:
 
 # -- for others ------------------------------------------------------------------------------------------------------
 
-REACHES = {f"test_a_run_in_which_nothing_can_happen_ends_and_says_what_hangs[{name}]": ("RUN-150",) for name in STALLS} | {
-    "test_a_task_without_a_run_that_goes_on_ends_and_says_so": ("PLAN-40",)
-}
-"""The rows that each test here reaches, for docs/traceability.md."""
-
 
 def talk_of_stalls() -> set[Talk]:
     """What the journals of a stalled run and of a stalled task show."""
