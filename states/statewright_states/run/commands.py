@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from statewright_states.form.row import Command
+from collections.abc import Mapping
+from enum import StrEnum
+
+from statewright_states.form.row import Command, Given, gives
 from statewright_states.frozen import dataclass
-from statewright_states.run.facts import Budget
+from statewright_states.run.facts import Budget, RunState
 from statewright_states.words.messages import MessageDigest
-from statewright_states.words.vocabulary import Purpose, StopReason, ToolRequest
+from statewright_states.words.vocabulary import REASONS, Purpose, StopReason, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,3 +177,7 @@ class FinishRun(Command):
 
     reason: StopReason
     budget: Budget | None = None
+
+
+ENDS: Mapping[StrEnum, Given] = {RunState(status): gives(FinishRun, reason=reasons) for status, reasons in REASONS.items()}
+"""What a row that ends a run gives, with the reasons that there are for each end."""

@@ -1,10 +1,8 @@
 """The run machine. Drawn in diagrams/run.svg (generated).
 
 Theory of operation. A run is admitted, waits for its lane, builds its context, asks the model, acts on the tool calls of the
-reply, asks again, and ends exactly once: success, partial or failed, with a reason. The machines ``call`` (a model request) and
-``tool`` (a tool call) report by events, and this table alone decides what they mean. For each combination of answers exactly one
-row fires; a table with a gap or an overlap is rejected at import. What is not declared is refused, and the refusal is recorded.
-A stop is graceful: it is noted, what is launched is finished, nothing new is asked. A cancellation and the deadline end at once.
+reply, asks again, and ends exactly once. The machines ``call`` and ``tool`` report by events, and this table alone decides what
+they mean; what is not declared is refused, and the refusal is recorded. A stop lets what is launched finish, and asks nothing new.
 
 **What is not in this table**: what a reply is (``statewright.core.replies``) and a verdict (``statewright.context.judge``); which
 calls need a person (``statewright.core.inputs``); how messages are mended (``statewright.context.repair``), measured
@@ -15,12 +13,9 @@ who may write (``statewright.journal.stores``); what the instances of a resumed 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import StrEnum
-
-from statewright_states.form.row import SAME, Given, Ignore, Row, gives
+from statewright_states.form.row import SAME, Ignore, Row
 from statewright_states.form.table import Table
-from statewright_states.run.commands import FinishRun
+from statewright_states.run.commands import ENDS
 from statewright_states.run.effects import (
     answer_repeated,
     ask_about_tools,
@@ -117,7 +112,6 @@ from statewright_states.run.questions import (
     verdict,
 )
 from statewright_states.words.vocabulary import (
-    REASONS,
     CancelRequested,
     CodeChangeAccepted,
     Resumed,
@@ -126,16 +120,12 @@ from statewright_states.words.vocabulary import (
     StopRequested,
 )
 
-S = RunState
-R = StopReason
+S, R = RunState, StopReason
 FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER, SILENT = ReplyKind
 FRESH, AGAIN, GOES_ON = Repetition
 PASSED, FAILED, UNKNOWN, UNREADABLE = Verdict
 NOTHING, CALLS, A_PERSON = Left
-ENDS: Mapping[StrEnum, Given] = {S(status): gives(FinishRun, reason=reasons) for status, reasons in REASONS.items()}
-"""The last entry, and the reasons that there are for each end."""
-FINAL = tuple(ENDS)
-LIVE = tuple(state for state in S if state not in FINAL)
+FINAL, LIVE = tuple(ENDS), tuple(state for state in S if state not in ENDS)
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_all("run ended")
 

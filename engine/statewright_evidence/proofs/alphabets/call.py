@@ -16,6 +16,7 @@ from statewright_states.call.events import (
     StepDeadline,
 )
 from statewright_states.call.facts import CallFacts, CallState
+from statewright_states.call.table import CALL
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
 from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopRequested
@@ -30,7 +31,6 @@ BOUNDS = (
 BETWEEN_ATTEMPTS, NOT_BEGUN = (S.BACKING_OFF,), (S.SENDING,)
 EARLIER, CURRENT = 0, 1
 """The numbers that a request has in the model."""
-FINAL = (S.REPLIED, S.FAILED, S.TIMED_OUT, S.CANCELLED)
 
 REQUESTED = tuple(
     CallRequested("call-1", Purpose.GENERATION, 1, attempts, requests, fallbacks, "transcript", 2)
@@ -60,7 +60,7 @@ def alphabet(state: StrEnum, facts: CallFacts) -> Iterable[tuple[Event, Kind]]:
     """Every event that may come. A machine of this table begins with its request and nothing before it."""
     if not facts.send:
         return ((event, Kind.DUE) for event in REQUESTED)
-    if state in FINAL:
+    if state in CALL.final:
         return ((event, Kind.MAYBE) for event in (*PEOPLE, StepDeadline(), *TOO_LATE))
     return _live(state)
 
@@ -84,6 +84,6 @@ def abstraction(state: StrEnum, facts: CallFacts) -> CallFacts:
     each request; so all that matters is whether a result belongs to the latest request (1) or to an earlier one (0). In a
     final state every event is ignored without a question.
     """
-    if state in FINAL:
+    if state in CALL.final:
         return CallFacts(send=CURRENT)
     return replace(facts, send=CURRENT) if facts.send > CURRENT else facts

@@ -16,6 +16,7 @@ from statewright_states.plan_build.facts import (
     PlanBuildSettings,
     PlanBuildState,
 )
+from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.vocabulary import (
     REASONS,
     CancelRequested,
@@ -33,7 +34,6 @@ BOUNDS = (
     "time"
 )
 PLANNING = (S.PLANNING,)
-FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 
 
 def ended(run: str, status: Ending, reason: StopReason, spoke: bool) -> ChildEnd:
@@ -55,7 +55,7 @@ OUTSIDE = (StopRequested(), CancelRequested(), EngineFailed("defect"))
 
 def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kind]]:
     """Every event that may come: the admission first, then the end of the run that is going on."""
-    if state in FINAL:
+    if state in PLAN_BUILD.final:
         yield from ((event, Kind.MAYBE) for event in (PLAN_ENDED[0], BUILD_ENDED[0], *STANDS))
     else:
         due = ADMITTED if not facts.begun else PLAN_ENDED if state in PLANNING else BUILD_ENDED
@@ -70,4 +70,4 @@ def alphabet(state: StrEnum, facts: PlanBuildFacts) -> Iterator[tuple[Event, Kin
 
 def abstraction(state: StrEnum, facts: PlanBuildFacts) -> PlanBuildFacts:
     """Forget what the task was once it has ended, but for the reason: every event is ignored there without a question."""
-    return replace(PlanBuildFacts(), begun=True, stop_reason=facts.stop_reason) if state in FINAL else facts
+    return replace(PlanBuildFacts(), begun=True, stop_reason=facts.stop_reason) if state in PLAN_BUILD.final else facts

@@ -39,11 +39,11 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts, RunSettings, RunState
+from statewright_states.run.table import RUN
 from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, RunStalled, StopRequested
 
 S = RunState
 NOT_ADMITTED = (S.ACCEPTED,)
-FINAL = (S.SUCCESS, S.PARTIAL, S.FAILED)
 Offered = Sequence[tuple[Event, Kind]]
 FITS, TOO_LONG = 1, 2
 """Tokens of a transcript, where the window holds one."""
@@ -193,7 +193,7 @@ class Alphabet:
 
     def __call__(self, state: StrEnum, facts: RunFacts) -> Iterator[tuple[Event, Kind]]:
         """Every event that may come."""
-        if state in FINAL:
+        if state in RUN.final:
             yield from LATE
             return
         if state in NOT_ADMITTED:
@@ -237,7 +237,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
     * ``tools`` of which all are settled are asked by no question and released by no effect: no calls stand for them.
     * In a final state every event is ignored without a question: the reason is all that is kept.
     """
-    if state in FINAL:
+    if state in RUN.final:
         return RunFacts(stop_reason=facts.stop_reason, budget=facts.budget)
     if state in NOT_ADMITTED:
         return facts

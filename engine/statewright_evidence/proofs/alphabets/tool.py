@@ -25,6 +25,7 @@ from statewright_states.tool.events import (
     ToolStopped,
 )
 from statewright_states.tool.facts import Assessment, ToolFacts, ToolState
+from statewright_states.tool.table import TOOL
 from statewright_states.words.approval import ApprovalRule, SignOff, WithoutAPerson, actor_key
 from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import ToolRequest
@@ -43,7 +44,6 @@ RULES = (
 )
 ACTORS = ("ann", "ANN", "bob", "carl", "dora", "eve")
 NOT_BEGUN, ASKING = (S.REQUESTED,), (S.AWAITING_APPROVAL,)
-FINAL = (S.RETURNED, S.FAILED, S.TIMED_OUT, S.DENIED, S.SKIPPED, S.REPEATED, S.CANCELLED, S.OUTCOME_UNKNOWN)
 MESSAGE = "message"
 
 
@@ -80,7 +80,7 @@ GIVEN_UP = {asked: (ToolSkipped("stopped", MESSAGE, asked), ToolCancelled(MESSAG
 
 def alphabet(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
     """Every event that may come: a request first, or the news that the run does not want the call at all."""
-    if state in FINAL:
+    if state in TOOL.final:
         yield from _maybe(*RAN, DEADLINE, *ASSESSED, *SAID_ASIDE, NOBODY)
     elif not facts.tool:
         asked = REQUESTS[ToolEffect.READ]
@@ -121,7 +121,7 @@ def abstraction(state: StrEnum, facts: ToolFacts) -> ToolFacts:
     than one. Of those who signed it is asked who is among them, and how many they are: names are compared by their keys, in
     whatever order they came. In a final state every event is ignored without a question.
     """
-    if state in FINAL:
+    if state in TOOL.final:
         return ToolFacts(tool=facts.tool, message=facts.message)
     signed = facts.signed
     if signed is not None and (signed.reviewed_by or signed.approved_by):
