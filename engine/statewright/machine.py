@@ -153,6 +153,8 @@ class _TableMachine(Machine):
     transition_cls = _RowTransition
 
     def __init__(self, states: Sequence[StrEnum], **kwargs: Any) -> None:
+        # To the library "*" is every state and "=" the same one; here both are names like others. No name is as long as all.
+        self.wildcard_all = self.wildcard_same = "".join(states) + "*"
         super().__init__(states=list(states), **kwargs)
         self._members = {member.name: member for member in states}
         self._states = {member: self.get_state(member) for member in states}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -138,6 +139,22 @@ def test_the_library_takes_the_row_that_the_table_decides(events: list[Event]) -
         assert machine.apply(lamp, event) == decided
         if isinstance(decided, Taken):
             assert (lamp.state, lamp.facts) == (decided.to, decided.facts)
+
+
+def name_tables(*names: str) -> Table[LampFacts]:
+    states = cast("type[StrEnum]", StrEnum("Named", [(f"N{number}", name) for number, name in enumerate(names)]))
+    first, last = states
+    row = Row("L-1", first, Struck, last, req=("R",), why="whatever they are called")
+    return Table("named", states, facts=LampFacts, initial=first, final=(last,), fold=count, rows=(row,))
+
+
+@given(st.lists(st.sampled_from(["=", "*", "=*", "state", "_"]) | st.text(min_size=1), min_size=2, max_size=2, unique=True))
+def test_a_row_leads_to_its_state_whatever_the_states_are_called(names: list[str]) -> None:
+    table = name_tables(*names)
+    machine = machine_for(table)
+    lamp = machine.new("lamp")
+    assert isinstance(machine.apply(lamp, Struck()), Taken)
+    assert [lamp.state] == list(table.final)
 
 
 def test_a_table_has_one_machine_and_an_instance_holds_nothing_of_it() -> None:

@@ -19,6 +19,8 @@ from statewright_states.form.table import Table
 
 AWKWARD = (
     "end",
+    "=",
+    "*",
     "a-b",
     "state_1",
     "true",
