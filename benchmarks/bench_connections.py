@@ -1,6 +1,6 @@
-"""Requests under way at once from one endpoint: its own connections against an httpx client that may open as many.
+"""Requests under way at once from one endpoint, over aiohttp's connections and over httpx's, against an httpx client alone.
 
-Both send the same bytes to the same server and read the whole reply; nothing else is done with it.
+All send the same bytes to the same server and read the whole reply; nothing else is done with it.
 """
 
 from __future__ import annotations
@@ -9,13 +9,16 @@ import argparse
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
+from functools import partial
 from statistics import median
+from typing import get_args
 
 import httpx
 import orjson
 from stub import running_stub
 from workload import SYSTEM, TASK, interleaved, print_table, ratio
 
+from statewright_providers.connection import HttpTransport
 from statewright_providers.http import Endpoint
 
 AT_ONCE = (1, 10, 100)
@@ -26,6 +29,7 @@ BODY = orjson.dumps(
 )
 HEADERS = {"content-type": "application/json", "accept-encoding": "identity", "user-agent": "statewright"}
 TIMEOUT_S = 60.0
+TRANSPORTS = get_args(HttpTransport)
 
 Post = Callable[[], Awaitable[bytes]]
 
@@ -44,11 +48,11 @@ async def all_of(post: Post, at_once: int) -> None:
 async def compared(base: str, at_once: int, rounds: int) -> list[str]:
     """One row of the table."""
     url = f"{base}/steps/1/v1"
-    endpoint = Endpoint("stub", url, "/chat/completions", {}, api_key="", client=None)
+    endpoints = [Endpoint("stub", url, "/chat/completions", {}, api_key="", client=None, http=http) for http in TRANSPORTS]
     limits = httpx.Limits(max_connections=1000, max_keepalive_connections=1000)
     client = httpx.AsyncClient(limits=limits, trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
 
-    async def over_endpoint() -> bytes:
+    async def over(endpoint: Endpoint) -> bytes:
         async with endpoint.post(BODY, idle_timeout_s=TIMEOUT_S) as response:
             return await response.aread()
 
@@ -56,21 +60,21 @@ async def compared(base: str, at_once: int, rounds: int) -> list[str]:
         response = await client.post(f"{url}/chat/completions", content=BODY, headers=HEADERS, timeout=TIMEOUT_S)
         return response.content
 
-    works = [lambda post=post: all_of(post, at_once) for post in (over_client, over_endpoint)]
+    posts: list[Post] = [over_client, *(partial(over, endpoint) for endpoint in endpoints)]
     try:
-        theirs, ours = await interleaved(works, rounds)
+        alone, *ours = await interleaved([partial(all_of, post, at_once) for post in posts], rounds)
     finally:
-        await endpoint.aclose()
+        for endpoint in endpoints:
+            await endpoint.aclose()
         await client.aclose()
-    typical, best = ratio(ours, theirs)
-    per_request = [f"{1e6 * median(times) / REQUESTS:.0f}" for times in (theirs, ours)]
-    return [f"{at_once}", *per_request, f"{typical:.2f}", f"{best:.2f}"]
+    per_request = [f"{1e6 * median(times) / REQUESTS:.0f}" for times in (alone, *ours)]
+    return [f"{at_once}", *per_request, *(f"{ratio(times, alone)[0]:.2f}" for times in ours)]
 
 
 async def main(at_once: list[int], rounds: int) -> None:
     with running_stub() as base:
         print(f"{REQUESTS} requests, {rounds} rounds; CPU in µs per request\n")
-        heads = ["under way at once", "httpx client", "ours", "ratio (median)", "ratio (best)"]
+        heads = ["under way at once", "httpx client", *TRANSPORTS, *(f"{http}: ratio" for http in TRANSPORTS)]
         print_table(heads, [await compared(base, number, rounds) for number in at_once])
 
 

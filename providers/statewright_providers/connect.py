@@ -6,9 +6,9 @@ import importlib
 import os
 from collections.abc import Mapping
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from statewright_providers.connection import Connection
+from statewright_providers.connection import Connection, HttpTransport
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.ports import Provider
 
@@ -22,18 +22,23 @@ def connect(
     base_url: str | None = None,
     api_key: str | None = None,
     client: httpx.AsyncClient | None = None,
+    http: HttpTransport = "aiohttp",
     environment: Mapping[str, str] = os.environ,
 ) -> Provider:
     """A provider for ``spec``: ``openai:MODEL`` (any Chat Completions server), ``scripted:FILE`` (replies from a file).
 
     ``base_url`` and ``api_key`` default to the vendor's usual environment variables (OPENAI_BASE_URL, OPENAI_API_KEY);
-    nothing is sent yet. Raises ConfigurationError: unknown prefix, no model, no key where one is needed, bad address.
+    nothing is sent yet. ``http`` says whose connections httpx's client uses, where no ``client`` is handed in: aiohttp's, or
+    its own. Raises ConfigurationError: unknown prefix, no model, no key where one is needed, bad address.
     """
     prefix, colon, name = spec.strip().partition(":")
     if prefix not in ADAPTERS or not name:
         raise _unknown(spec, prefix if colon else "", name)
+    if http not in get_args(HttpTransport):
+        known = " or ".join(get_args(HttpTransport))
+        raise ConfigurationError(f"there is no transport {http!r}", where="http", cure=f"write {known}, or leave it out")
     adapter = importlib.import_module(ADAPTERS[prefix])
-    provider: Provider = adapter.connected(name, Connection(base_url, api_key, client, environment))
+    provider: Provider = adapter.connected(name, Connection(base_url, api_key, client, http, environment))
     return provider
 
 

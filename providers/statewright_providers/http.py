@@ -1,7 +1,7 @@
 """HTTP as the adapters need it: one endpoint, its pool of connections, a deadline on every wait, our errors at the edge.
 
-* One pool of connections per endpoint and event loop, made at the first request (``routes``). A connection belongs to the
-  loop that opened it, so ``run_sync`` called twice, each time on a new loop, must not meet the old loop's connections.
+* One httpx client per endpoint and event loop, made at the first request (``client``). A connection belongs to the loop
+  that opened it, so ``run_sync`` called twice, each time on a new loop, must not meet the old loop's connections.
 * Redirects are not followed and no cookies are kept: a key goes to the address it was given for, and nowhere else.
 * A client that is handed in is used as it is and stays its owner's to close.
 * Servers close connections that they promised to keep (llama.cpp does after each streamed reply). When a *reused*
@@ -21,7 +21,9 @@ from dataclasses import field
 import httpx
 
 from statewright_providers.address import endpoint_url
-from statewright_providers.routes import ClientRoute, Route, new_route
+from statewright_providers.client import new_client
+from statewright_providers.connection import HttpTransport
+from statewright_providers.connection_use import ConnectionUse
 from statewright_states.errors import (
     AttemptTimedOut,
     ConnectionFailed,
@@ -33,7 +35,6 @@ from statewright_states.frozen import dataclass
 
 CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
-POOL_TIMEOUT_S = 10.0
 MAX_ERROR_BODY_BYTES = 65536
 MAX_QUOTE_CHARS = 500
 MIN_KEY_CHARS = 8
@@ -75,12 +76,6 @@ FAILURES = (
         "no connection could be made",
         "check that the server runs, and the host and port in base_url",
         detail=True,
-    ),
-    Failure(
-        (httpx.PoolTimeout,),
-        AttemptTimedOut,
-        f"no connection of the pool became free within {POOL_TIMEOUT_S:g} s",
-        "run fewer requests at a time",
     ),
     Failure(
         (httpx.WriteTimeout,),
@@ -131,8 +126,12 @@ class Endpoint:
         *,
         api_key: str,
         client: httpx.AsyncClient | None,
+        http: HttpTransport = "aiohttp",
     ) -> None:
-        """``model`` is the specification for messages; ``headers`` are sent with each request; ``api_key`` is never shown."""
+        """``model`` is the specification for messages; ``headers`` are sent with each request; ``api_key`` is never shown.
+
+        ``http`` says whose connections are used where no ``client`` is handed in.
+        """
         self._url = endpoint_url(base_url, path)
         self._headers = httpx.Headers(
             {
@@ -144,8 +143,9 @@ class Endpoint:
                 **headers,
             }
         )
-        self._given = None if client is None else ClientRoute(client)
-        self._routes: dict[asyncio.AbstractEventLoop, Route] = {}
+        self._given = client
+        self._http: HttpTransport = http
+        self._clients: dict[asyncio.AbstractEventLoop, _Held] = {}
         self.host = self._url.host
         self.peer = Peer(model, str(self._url.copy_with(query=None)), api_key)
 
@@ -169,25 +169,31 @@ class Endpoint:
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; a client that was handed in stays open."""
-        route = self._routes.pop(asyncio.get_running_loop(), None)
-        if route is not None:
-            await route.aclose()
+        held = self._clients.pop(asyncio.get_running_loop(), None)
+        if held is not None:
+            await held.until_closed.aclose()
 
     async def _send(self, body: bytes, idle_timeout_s: float, on_resend: Callable[[], None]) -> httpx.Response:
-        route = self._route()
-        timeout = {"connect": CONNECT_TIMEOUT_S, "write": WRITE_TIMEOUT_S, "pool": POOL_TIMEOUT_S, "read": idle_timeout_s}
-        request = route.request(self._url, self._headers, body, timeout)
+        use = ConnectionUse()
         try:
-            return await route.send(request)
+            return await self._sent(body, idle_timeout_s, use)
         except BROKEN_CONNECTION:
-            if not route.reused_connection(request):
+            if not use.reused:
                 raise
         on_resend()
-        return await route.send(route.request(self._url, self._headers, body, timeout))
+        return await self._sent(body, idle_timeout_s, ConnectionUse())
 
-    def _route(self) -> Route:
+    async def _sent(self, body: bytes, idle_timeout_s: float, use: ConnectionUse) -> httpx.Response:
+        client = await self._client()
+        timeout = httpx.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, pool=None, read=idle_timeout_s)
+        request = client.build_request(
+            "POST", self._url, content=body, headers=self._headers, timeout=timeout, extensions={"trace": use}
+        )
+        return await client.send(request, stream=True, follow_redirects=False)
+
+    async def _client(self) -> httpx.AsyncClient:
         if self._given is not None:
-            if self._given.client.is_closed:
+            if self._given.is_closed:
                 raise RequestRejected(
                     "the HTTP client that was handed in is closed",
                     where=self.peer.url,
@@ -195,19 +201,33 @@ class Endpoint:
                 )
             return self._given
         loop = asyncio.get_running_loop()
-        route = self._routes.get(loop)
-        if route is None:
-            for closed in [other for other in self._routes if other.is_closed()]:
-                del self._routes[closed]
-            route = self._routes[loop] = new_route(self._url)
-        return route
+        held = self._clients.get(loop)
+        if held is None:
+            for closed in [other for other in self._clients if other.is_closed()]:
+                del self._clients[closed]
+            client = new_client(self._url, self._http)
+            held = self._clients[loop] = _Held(client, _until_closed(client))
+            await anext(held.until_closed)
+        return held.client
 
 
-async def read_whole(response: httpx.Response) -> bytes:
-    """A response's body. Where it is as it was sent, without the layers in which httpx would decode it."""
-    if "content-encoding" in response.headers or not isinstance(response.stream, httpx.AsyncByteStream):
-        return await response.aread()
-    return b"".join([piece async for piece in response.stream])
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """The client of an event loop, and what closes it."""
+
+    client: httpx.AsyncClient
+    until_closed: AsyncGenerator[None]
+
+
+async def _until_closed(client: httpx.AsyncClient) -> AsyncGenerator[None]:
+    """Closes the client when it is closed itself: by ``Endpoint.aclose``, or by the event loop, which ends its generators.
+
+    So nothing stays open, and nothing complains, where a program ends without having closed its provider.
+    """
+    try:
+        yield
+    finally:
+        await client.aclose()
 
 
 async def read_capped(response: httpx.Response) -> bytes:

@@ -15,9 +15,9 @@ from typing import Any
 import httpx
 
 from statewright_providers.address import checked_key
-from statewright_providers.connection import Connection
+from statewright_providers.connection import Connection, HttpTransport
 from statewright_providers.foreign_json import mapping, parse
-from statewright_providers.http import Endpoint, Peer, read_capped, read_whole
+from statewright_providers.http import Endpoint, Peer, read_capped
 from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.sse import ServerSentEvent, SSEParser
@@ -48,15 +48,15 @@ def connected(model: str, given: Connection) -> OpenAIChatProvider:
             where=f"model openai:{model}",
             cure="set OPENAI_API_KEY or pass api_key=; for a server of your own, give its address as base_url",
         )
-    return OpenAIChatProvider(model, base_url=base_url, api_key=api_key, client=given.client)
+    return OpenAIChatProvider(model, base_url=base_url, api_key=api_key, client=given.client, http=given.http)
 
 
 class OpenAIChatProvider:
     """A model behind ``BASE_URL/chat/completions``.
 
     ``base_url`` ends where ``/chat/completions`` begins (mostly in ``/v1``); a query in it is kept. ``api_key`` may be
-    left out for servers that ask for none. A ``client`` that is handed in is used as it is and not closed. Raises
-    ConfigurationError for an address or key that cannot be used.
+    left out for servers that ask for none. A ``client`` that is handed in is used as it is and not closed; ``http`` says
+    whose connections are used without one. Raises ConfigurationError for an address or key that cannot be used.
     """
 
     def __init__(
@@ -66,13 +66,14 @@ class OpenAIChatProvider:
         base_url: str = OPENAI_BASE_URL,
         api_key: str | None = None,
         client: httpx.AsyncClient | None = None,
+        http: HttpTransport = "aiohttp",
     ) -> None:
         if not model.strip():
             raise ConfigurationError("the model has no name", where="model", cure="name one, for example openai:gpt-5-mini")
         key = checked_key(api_key or "")
         headers = {"authorization": f"Bearer {key}"} if key else {}
         self._name = model.strip()
-        self._endpoint = Endpoint(self.model, base_url, "/chat/completions", headers, api_key=key, client=client)
+        self._endpoint = Endpoint(self.model, base_url, "/chat/completions", headers, api_key=key, client=client, http=http)
         self._limit_field = _limit_field(self._endpoint.host)
         self._tools: tuple[ToolSchema, ...] = ()
         self._encoded_tools = b""
@@ -93,7 +94,7 @@ class OpenAIChatProvider:
             observer.began()
             if _is_stream(response, request):
                 return await self._receive(response, request, observer)
-            reply, chunks = decode(await read_whole(response), self._endpoint.peer, request.messages)
+            reply, chunks = decode(await response.aread(), self._endpoint.peer, request.messages)
             if request.stream:  # asked for, and not honoured by the server
                 _show(chunks, observer)
             return reply

@@ -72,6 +72,12 @@ def test_an_address_that_is_none_is_refused(base_url: str) -> None:
     assert "http://" in error.cure
 
 
+def test_a_transport_that_there_is_not_is_refused_with_those_that_there_are() -> None:
+    error = refused("openai:m", base_url="http://127.0.0.1:1/v1", http="curl")
+    assert error.where == "http"
+    assert "aiohttp or httpx" in error.cure
+
+
 def test_an_address_with_a_password_is_refused_without_showing_it() -> None:
     assert "hunter2" not in str(refused("openai:qwen", base_url="http://me:hunter2@h/v1"))
 

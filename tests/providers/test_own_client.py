@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
 from collections.abc import Awaitable, Callable
 
 import httpx
 import pytest
 
+from certificates import AUTHORITY, server_tls
 from local_server import Answer, LocalServer, chunked, local_server, plain
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.errors import AttemptTimedOut, ConnectionFailed, ProviderError
@@ -81,6 +83,37 @@ def test_nothing_is_sent_twice_over_a_transport_that_tells_nothing_of_connection
         assert (transport.count, server.requests) == (2, [1, 1])
 
     over(transport, [Answer(REPLY), Answer(then="close")], test)
+
+
+def test_a_transport_that_is_mounted_for_an_address_gets_its_requests() -> None:
+    async def run() -> list[str]:
+        async with local_server(Answer(REPLY)) as proxy:
+            there = httpx.AsyncHTTPTransport(proxy=f"http://127.0.0.1:{proxy.port}")
+            async with httpx.AsyncClient(mounts={"all://model.example": there}, trust_env=False) as client:
+                provider = OpenAIChatProvider("qwen", base_url="http://model.example/v1", client=client)
+                await asyncio.wait_for(provider.complete(ModelRequest(QUESTION, idle_timeout_s=5), Watcher()), 20)
+            return proxy.paths
+
+    assert asyncio.run(run()) == ["http://model.example/v1/chat/completions"]
+
+
+def test_a_certificate_of_the_client_is_shown_to_a_server_that_asks_for_one() -> None:
+    asking = server_tls()
+    asking.verify_mode = ssl.CERT_REQUIRED
+    AUTHORITY.configure_trust(asking)
+
+    async def run(shown: ssl.SSLContext) -> str | None:
+        async with local_server(Answer(REPLY), tls=asking) as server, httpx.AsyncClient(verify=shown) as client:
+            provider = OpenAIChatProvider("qwen", base_url=server.base_url, client=client)
+            request = ModelRequest(QUESTION, idle_timeout_s=5)
+            return (await asyncio.wait_for(provider.complete(request, Watcher()), 20)).content
+
+    trusting = ssl.create_default_context()
+    AUTHORITY.configure_trust(trusting)
+    with pytest.raises(ConnectionFailed):
+        asyncio.run(run(trusting))
+    AUTHORITY.issue_cert("me").configure_cert(trusting)
+    assert asyncio.run(run(trusting)) == "5"
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
+from contextvars import ContextVar
 from typing import Any
 
 import httpx
+import pytest
 from hypothesis import strategies as st
 
+from statewright_providers.connection import HttpTransport
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk
 from statewright_states.words.ports import ModelRequest
@@ -23,6 +26,23 @@ JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
+
+
+HTTP: ContextVar[HttpTransport] = ContextVar("HTTP", default="aiohttp")
+"""Whose connections the provider under test uses: a test that must hold on both is run on both (``both_transports``)."""
+
+
+@pytest.fixture(params=["aiohttp", "httpx"])
+def both_transports(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run the test on either transport."""
+    token = HTTP.set(request.param)
+    yield
+    HTTP.reset(token)
+
+
+def provider_at(base_url: str, api_key: str | None = None) -> OpenAIChatProvider:
+    """A provider that makes its own client."""
+    return OpenAIChatProvider("qwen", base_url=base_url, api_key=api_key, http=HTTP.get())
 
 
 class Watcher:

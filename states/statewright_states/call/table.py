@@ -13,7 +13,7 @@ take the same rows. Every request put on the wire has a number (``send``); resul
 **What is not in this table**: what the request holds, how long a wait is, its jitter and the cap of Retry-After, the step's
 time (``statewright.runtime.effects.model_calls``); how many requests the budget leaves (``statewright.core.routing``); guards
 (``statewright.hooks.asking``); which fault an error is (``statewright_providers.openai_errors``, ``statewright_providers.http``,
-which also sends a request once more that met a closed connection); how long a silence may be (``statewright_providers.network``);
+which also bounds each silence, and sends a request once more that met a closed connection);
 what the reply's bytes say (``statewright_providers.openai_chat_reply``); prices (``statewright.config.prices``); which pieces are
 shown while they may still be the marker for no reply (``statewright.runtime.effects.marker_filter``).
 """

@@ -15,7 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 from loop_model_server import response
-from statewright_providers.http import Endpoint, read_capped, read_whole
+from statewright_providers.http import Endpoint, read_capped
 from statewright_states.errors import RequestRejected
 from statewright_states.words.messages import LLMResponse, Message, Usage, encode_json
 from statewright_states.words.parts import (
@@ -50,7 +50,7 @@ class SignedProvider:
             if not response.is_success:
                 raise RequestRejected((await read_capped(response)).decode(), where="signed", cure="send it back as it was")
             observer.began()
-            return decode(await read_whole(response))
+            return decode(await response.aread())
 
     async def aclose(self) -> None:
         await self._endpoint.aclose()

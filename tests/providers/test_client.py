@@ -7,14 +7,15 @@ import json
 from pathlib import Path
 
 import pytest
+import uvloop
 
 from certificates import AUTHORITY, server_tls
 from local_server import Answer, LocalServer, chunked, local_server, plain, saying, serving
-from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.errors import ConnectionFailed, ProviderError, RequestRejected
 from statewright_states.words.ports import ModelRequest
-from wire import QUESTION, Watcher, completion, delta, sse
+from wire import QUESTION, Watcher, both_transports, completion, delta, provider_at, sse
 
+pytestmark = pytest.mark.usefixtures(both_transports.__name__)
 BODY = json.dumps(completion(content="5")).encode()
 REPLY = plain(BODY)
 STREAM = chunked([sse(delta(content="5"), delta("stop"))])
@@ -38,7 +39,7 @@ def trusted(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 async def asked(base_url: str, *streams: bool) -> list[str | None]:
     """What a model at ``base_url`` says, asked once for each of ``streams``, over one endpoint."""
-    provider = OpenAIChatProvider("qwen", base_url=base_url)
+    provider = provider_at(base_url)
     try:
         requests = [ModelRequest(QUESTION, stream=stream, idle_timeout_s=5) for stream in streams or (False,)]
         return [(await asyncio.wait_for(provider.complete(request, Watcher()), 20)).content for request in requests]
@@ -128,6 +129,21 @@ def test_a_proxy_that_cannot_be_used_is_an_error_that_keeps_its_password(monkeyp
     error = refused("http://model.example/v1", RequestRejected)
     assert "HTTP_PROXY" in error.cure
     assert "sesame" not in f"{error}{error.__cause__}"
+
+
+# -- event loops -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("trusted")
+@pytest.mark.parametrize("encrypted", [False, True])
+def test_requests_are_made_on_uvloop_as_on_the_loop_of_asyncio(encrypted: bool) -> None:
+    async def run() -> list[int]:
+        async with local_server(*[Answer(REPLY), Answer(STREAM)] * 2, tls=server_tls() if encrypted else None) as server:
+            assert await asked(server.base_url, False, True, False, True) == ["5"] * 4
+            return server.requests
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert runner.run(run()) == [1, 1, 1, 1]
 
 
 # -- cookies ---------------------------------------------------------------------------------------------------------
