@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from statewright_evidence.drawing.picture import Card, CardLine, CardSection, Edge, EdgeKind
 from statewright_evidence.drawing.type_metrics import text_width
@@ -54,19 +53,16 @@ def stays_of(card: Card) -> Label | None:
 
 
 def _lines(section: CardSection, lead: str) -> list[LabelLine]:
-    ordered = sorted(section.lines, key=lambda line: _first(section.lines, line.event))
+    rows: dict[str, list[CardLine]] = {}
+    for row in section.lines:
+        rows.setdefault(row.event, []).append(row)
     lines: list[LabelLine] = []
-    for event, rows in groupby(ordered, key=lambda line: line.event):
-        found = tuple(rows)
+    for event, found in rows.items():
         many = found[0].row if len(found) == 1 else f"{len(found)} rows"
         stop = found[0].stop
         name = STOP * stop + (event if len(found) == 1 else f"{event}:")
         lines.append(LabelLine("" if lines else lead, name, many, any(row.happy for row in found), stop))
     return lines
-
-
-def _first(lines: tuple[CardLine, ...], event: str) -> int:
-    return next(number for number, line in enumerate(lines) if line.event == event)
 
 
 def label_from(lines: Iterable[LabelLine], max_width: float = MAX_WIDTH) -> Label:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from statewright_evidence.drawing.decision_text import decisions, matrix
+from statewright_evidence.drawing.machines import theory_of
 from statewright_evidence.drawing.markdown_parts import code, linked, plain, table
 from statewright_evidence.drawing.picture import happy_path
 from statewright_states.form.question import show_answer
@@ -13,12 +14,12 @@ from statewright_states.form.row import Ignore, Row
 from statewright_states.form.table import Table
 
 
-def markdown_document(machine: Table[Any], theory: str) -> str:
-    """The document of a machine; ``theory`` is the docstring of the module that declares it."""
+def markdown(machine: Table[Any]) -> str:
+    """The table as a document: theory of operation, states, questions, and every row."""
     parts: list[Iterable[str]] = [
         (f"# The {plain(machine.name)} machine", ""),
         ("*Generated from the table: do not edit.*", ""),
-        _theory(machine.name, theory),
+        _theory(machine.name, theory_of(machine)),
         _states(machine),
         _questions(machine),
         matrix(machine),

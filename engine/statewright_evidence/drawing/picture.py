@@ -15,7 +15,9 @@ the overview shows is ``machine-state--rows``. A character that an id cannot hol
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
@@ -59,6 +61,11 @@ class CardSection:
     kind: EdgeKind
     lines: tuple[CardLine, ...]
     target: str = ""
+
+    def by_event(self) -> Iterator[tuple[str, tuple[CardLine, ...]]]:
+        """Each event with its lines; only neighbours stand together."""
+        for event, lines in groupby(self.lines, key=lambda line: line.event):
+            yield event, tuple(lines)
 
 
 @dataclass(frozen=True, slots=True)

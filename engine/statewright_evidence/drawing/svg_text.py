@@ -8,14 +8,17 @@ goes through the states in the order of the happy path, then through the rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 from xml.sax.saxutils import escape
 
 from statewright_evidence.drawing.columns import columns
+from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
 from statewright_evidence.drawing.picture import Card, EdgeKind, Picture
 from statewright_evidence.drawing.svg_cards import cards
 from statewright_evidence.drawing.svg_overview import lines, loop_arrow, nodes
 from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, Caption, arrow, fixed_text, moved, number, page
+from statewright_states.form.table import Table
 
 LEGEND_TOP = 74.0
 LEGEND_ROW_HEIGHT = 22.0
@@ -38,8 +41,9 @@ OVERVIEW_TOP = 138.0
 ROWS_GAP = 64.0
 
 
-def svg_document(drawn: Picture) -> str:
-    """The picture as a stand-alone SVG document, light or dark as the reader's system is."""
+def svg(table: Table[Any]) -> str:
+    """The table as a picture: a stand-alone SVG document, light or dark as the reader's system is."""
+    drawn = picture(table)
     found = overview(drawn)
     titles = {card.id: card.title for card in drawn.cards}
     order = {node.card.id: number for number, node in enumerate(found.nodes)}
