@@ -86,6 +86,11 @@ class Card:
         """Whether any of its rows leads to another state."""
         return any(section.target for section in self.sections)
 
+    @property
+    def classes(self) -> str:
+        """What it is, as an element's classes."""
+        return " ".join(filter(None, ("group" if self.group else "state", "happy" if self.happy else "", self.outcome)))
+
 
 @dataclass(frozen=True, slots=True)
 class Edge:

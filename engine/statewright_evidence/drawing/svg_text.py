@@ -17,7 +17,7 @@ from statewright_evidence.drawing.lanes import overview
 from statewright_evidence.drawing.picture import Card, EdgeKind, Picture
 from statewright_evidence.drawing.svg_cards import cards
 from statewright_evidence.drawing.svg_overview import lines, loop_arrow, nodes
-from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, Caption, arrow, fixed_text, moved, number, page
+from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, fixed_text, moved, number, page, sample
 from statewright_states.form.table import Table
 
 LEGEND_TOP = 74.0
@@ -61,8 +61,9 @@ def svg(table: Table[Any]) -> str:
         f'<text class="subtitle" y="{number(rows_top - 18)}">{ROWS_TITLE}</text>',
         moved("cards", 0, rows_top, cards(placed, drawn.name)),
     ]
-    said = Caption(drawn.id, "state diagram", f"The {drawn.name} machine", _description(drawn))
-    return page(said, (width, rows_top + rows_height + MARGIN), body)
+    size = width, rows_top + rows_height + MARGIN
+    title = f"The {drawn.name} machine"
+    return page(drawn.id, size, body, kind="state diagram", title=title, description=_description(drawn))
 
 
 def _place(card: Card, order: dict[str, int]) -> tuple[int, int]:
@@ -83,15 +84,9 @@ def _summary(drawn: Picture) -> str:
 
 
 def _legend() -> Iterable[str]:
-    samples = [_sample(kind, words) for kind, words in LEGEND_EDGES]
+    samples = [sample(kind, words, 14 if kind is EdgeKind.HAPPY else 9) for kind, words in LEGEND_EDGES]
     samples.insert(3, f'<g class="loop">{loop_arrow(18, 0)}</g>{fixed_text("", "keeps the state", 56, 4, 12)}')
     samples += [fixed_text(kind, words, 0, 4, 12) for kind, words in LEGEND_WORDS]
-    for at, sample in enumerate(samples):
+    for at, each in enumerate(samples):
         x, y = at % LEGEND_COLUMNS * LEGEND_ITEM_WIDTH, at // LEGEND_COLUMNS * LEGEND_ROW_HEIGHT
-        yield f'<g transform="translate({number(x)} {number(y)})">{sample}</g>'
-
-
-def _sample(kind: EdgeKind, words: str) -> str:
-    head = arrow((46, 0), (0, 0), 14 if kind is EdgeKind.HAPPY else 9)
-    edge = f'<g class="edge {kind}"><path class="line" d="M0,0H38"/>{head}</g>'
-    return edge + fixed_text("", words, 56, 4, 12)
+        yield f'<g transform="translate({number(x)} {number(y)})">{each}</g>'
