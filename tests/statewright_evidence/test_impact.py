@@ -84,7 +84,6 @@ def test_the_table_as_it_is_changes_no_run(journal: Journal, name: str, by: Any)
     assert set(effects(found).values()) == {Effect.SAME}
     assert all(run.outcome == run.new_outcome == "success/completed" for run in found.values())
     assert all(run.judged == run.decisions for run in found.values())
-    assert not any(run.affected for run in found.values())
 
 
 @pytest.mark.parametrize("by", BY)
@@ -117,7 +116,7 @@ def decision_of(journal: Journal, run_id: str, row: str) -> int:
 def test_a_swapped_target_is_named_where_it_first_shows(journal: Journal, by: Any) -> None:
     found = impact_of(journal, by(only("RUN-08", to=RunState.PARTIAL)))
     for run_id, run in found.items():
-        assert (run.effect, run.affected) == (Effect.DEPARTS, True)
+        assert run.effect is Effect.DEPARTS
         assert run.place is not None
         assert run.place.seq == decision_of(journal, run_id, "RUN-08")
         assert (run.place.what, run.place.state) == (("target",), "generating")
@@ -184,7 +183,7 @@ def test_a_new_question_is_asked_by_code(journal: Journal) -> None:
 
 def test_a_new_question_that_was_not_asked_cannot_be_answered_without_code(journal: Journal) -> None:
     run = impact_of(journal, by_form(asking(lucky, same=False)))["at-once"]
-    assert (run.effect, run.affected) == (Effect.UNDECIDED, True)
+    assert run.effect is Effect.UNDECIDED
     assert run.place is not None
     assert "lucky, which was not asked" in run.place.why
     assert any("why not:" in line for line in impact_lines(run))
