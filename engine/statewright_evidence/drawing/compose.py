@@ -120,7 +120,10 @@ class _Composer:
             moves = isinstance(row.to, StrEnum) and row.to is not at
             into = leading.setdefault(row.target(states[0]), []) if moves else quiet[_quiet_kind(row.event)]
             into.append(self.line(row, at))
-        found = [self.leading(states, target, lines) for target, lines in leading.items()]
+        found = [
+            CardSection(one_line(f"→ {target}"), self.kind(states, target, lines), tuple(lines), self.card_id(target))
+            for target, lines in leading.items()
+        ]
         found.sort(key=lambda section: tuple(EdgeKind).index(section.kind))
         found += [
             CardSection("stays", EdgeKind.STAYS, tuple(quiet[EdgeKind.STAYS])),
@@ -128,9 +131,6 @@ class _Composer:
             CardSection("ignored", EdgeKind.IGNORED, tuple(self.line(ignore, at) for ignore in ignores)),
         ]
         return tuple(section for section in found if section.lines)
-
-    def leading(self, states: Sequence[StrEnum], target: StrEnum, lines: list[CardLine]) -> CardSection:
-        return CardSection(one_line(f"→ {target}"), self.kind(states, target, lines), tuple(lines), self.card_id(target))
 
     def kind(self, states: Sequence[StrEnum], target: StrEnum, lines: Sequence[CardLine]) -> EdgeKind:
         if any(line.happy for line in lines):

@@ -18,17 +18,16 @@ STOP = "■ "
 
 @dataclass(frozen=True, slots=True)
 class LabelLine:
-    """``lead`` is where the line leads (once a label), ``event`` the event, ``rows`` its row or how many they are."""
+    """``lead`` is where the line leads (once a label), ``words`` are what leads there: on the happy path, or by a stop."""
 
     lead: str
-    event: str
-    rows: str
-    happy: bool
-    stop: bool
+    words: str
+    happy: bool = False
+    stop: bool = False
 
     @property
     def text(self) -> str:
-        return " ".join(filter(None, (self.lead, self.event, self.rows)))
+        return " ".join(filter(None, (self.lead, self.words)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,10 +57,9 @@ def _lines(section: CardSection, lead: str) -> list[LabelLine]:
         rows.setdefault(row.event, []).append(row)
     lines: list[LabelLine] = []
     for event, found in rows.items():
-        many = found[0].row if len(found) == 1 else f"{len(found)} rows"
         stop = found[0].stop
-        name = STOP * stop + (event if len(found) == 1 else f"{event}:")
-        lines.append(LabelLine("" if lines else lead, name, many, any(row.happy for row in found), stop))
+        words = f"{event} {found[0].row}" if len(found) == 1 else f"{event}: {len(found)} rows"
+        lines.append(LabelLine("" if lines else lead, STOP * stop + words, any(row.happy for row in found), stop))
     return lines
 
 
@@ -75,7 +73,7 @@ def label_from(lines: Iterable[LabelLine], max_width: float = MAX_WIDTH) -> Labe
 def _broken(line: LabelLine, max_width: float) -> tuple[LabelLine, ...]:
     if not line.lead or label_width(line) <= max_width:
         return (line,)
-    return LabelLine(line.lead, "", "", line.happy, stop=False), replace(line, lead="")
+    return LabelLine(line.lead, "", line.happy), replace(line, lead="")
 
 
 def label_width(line: LabelLine) -> float:
@@ -85,7 +83,6 @@ def label_width(line: LabelLine) -> float:
 
 def pieces(line: LabelLine) -> tuple[tuple[str, bool], ...]:
     """The text in pieces, each bold or not; together they are ``text``."""
-    rest = " ".join(filter(None, (line.event, line.rows)))
     if not line.lead:
-        return ((rest, line.happy),)
-    return ((f"{line.lead} ", True), (rest, line.happy)) if rest else ((line.lead, True),)
+        return ((line.words, line.happy),)
+    return ((f"{line.lead} ", True), (line.words, line.happy)) if line.words else ((line.lead, True),)

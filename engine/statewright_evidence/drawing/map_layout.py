@@ -92,7 +92,7 @@ def label_lines(links: Iterable[Link], *, commands: bool = True) -> Iterable[Lab
         for event in events_of(link) or (None,):
             stop = event is not None and issubclass(event, StopRequested | CancelRequested)
             name = f"{STOP if stop else ''}{event.__name__}" if event else ""
-            yield LabelLine(lead, f"→ {name}" if event and commands and link.command else name, "", happy=False, stop=stop)
+            yield LabelLine(lead, f"→ {name}" if event and commands and link.command else name, stop=stop)
             lead = ""
 
 
@@ -191,11 +191,11 @@ class _Mapper:
         lines: list[LabelLine] = []
         for link in (link for link in self.links if machine in (link.sender, link.receiver)):
             if link.sender is link.receiver:
-                lines += [LabelLine("to itself:", line.text, "", happy=False, stop=False) for line in label_lines([link])]
+                lines += [LabelLine("to itself:", line.text) for line in label_lines([link])]
             elif link.receiver in INSIDE or link.sender in INSIDE:
                 other, way = (link.receiver, "to") if link.sender is machine else (link.sender, "from")
                 words = ", ".join(line.text for line in label_lines([link]))
-                lines.append(LabelLine(f"{way} the {other}:", words, "", happy=False, stop=False))
+                lines.append(LabelLine(f"{way} the {other}:", words))
         return label_from(lines) if lines else None
 
     # -- what is outside ---------------------------------------------------------------------------------------------
