@@ -20,6 +20,7 @@ from statewright_evidence.drawing.picture import (
 from statewright_evidence.drawing.words import brief, one_line, whole
 from statewright_states.form.row import Event, Ignore, Row
 from statewright_states.form.table import Table
+from statewright_states.requirements import stated_in
 from statewright_states.words.vocabulary import CancelRequested, StopRequested
 
 
@@ -56,11 +57,10 @@ class _Composer:
 
     def __init__(self, table: Table[Any]) -> None:
         self.table = table
-        self.steps = happy_steps(table)
-        rows = {row.id: row for row in table.rows}
-        self.happy_states = {place for row, state in self.steps.items() for place in (state, rows[row].target(state))}
-        stated: tuple[Row | Ignore, ...] = (*table.rows, *table.ignores)
-        self.groups = tuple(dict.fromkeys(declared.sources for declared in stated if self.grouped(declared)))
+        steps = happy_steps(table)
+        self.steps = {row: before for before, row, _ in steps}
+        self.happy_states = {state for before, _, after in steps for state in (before, after)}
+        self.groups = tuple(dict.fromkeys(declared.sources for declared in stated_in(table) if self.grouped(declared)))
 
     def grouped(self, declared: Row | Ignore) -> bool:
         """Whether a row is said once for all its states: it leaves or is ignored in several, or holds in all live ones."""

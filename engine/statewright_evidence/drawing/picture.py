@@ -120,27 +120,24 @@ class Picture:
         return next(each.title for each in self.cards if each.id == card)
 
 
-def happy_steps(table: Table[Any]) -> dict[str, StrEnum]:
-    """The rows of the happy path in order, each with the state in which it fires."""
+def happy_steps(table: Table[Any]) -> list[tuple[StrEnum, str, StrEnum]]:
+    """The happy path step by step: the state in which a row fires, its id, the state after it."""
     rows = {row.id: row for row in table.rows}
-    steps: dict[str, StrEnum] = {}
+    steps: list[tuple[StrEnum, str, StrEnum]] = []
     state = table.initial
     for identity in table.happy:
         row = rows[identity]
-        steps[identity] = state if state in row.sources else row.sources[0]
-        state = row.target(steps[identity])
+        before = state if state in row.sources else row.sources[0]
+        state = row.target(before)
+        steps.append((before, identity, state))
     return steps
 
 
 def happy_path(table: Table[Any]) -> tuple[str, ...]:
     """State, row, state, row, … state: the happy path as people say it; empty where none is declared."""
     steps = happy_steps(table)
-    if not steps:
-        return ()
-    rows = {row.id: row for row in table.rows}
-    last, state = list(steps.items())[-1]
-    walked = [word for row, at in steps.items() for word in (at.value, row)]
-    return tuple(map(one_line, (*walked, rows[last].target(state).value)))
+    words = [word for before, row, _ in steps for word in (before.value, row)]
+    return tuple(map(one_line, (*words, *(after.value for _, _, after in steps[-1:]))))
 
 
 def element_id(text: str) -> str:

@@ -14,7 +14,7 @@ from xml.sax.saxutils import escape
 from statewright_evidence.drawing.columns import columns
 from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
-from statewright_evidence.drawing.picture import Card, EdgeKind, Picture
+from statewright_evidence.drawing.picture import EdgeKind, Picture
 from statewright_evidence.drawing.svg_cards import cards
 from statewright_evidence.drawing.svg_overview import lines, loop_arrow, nodes
 from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, fixed_text, moved, number, page, sample
@@ -47,7 +47,7 @@ def svg(table: Table[Any]) -> str:
     found = overview(drawn)
     titles = {card.id: card.title for card in drawn.cards}
     order = {node.card.id: number for number, node in enumerate(found.nodes)}
-    ordered = sorted(drawn.cards, key=lambda card: _place(card, order))
+    ordered = sorted(drawn.cards, key=lambda card: (card.last, order.get(card.id, len(order))))
     width = max(PAGE_WIDTH, found.width + 2 * MARGIN)
     placed, rows_height = columns(ordered, width - 2 * MARGIN)
     rows_top = OVERVIEW_TOP + found.height + ROWS_GAP
@@ -64,10 +64,6 @@ def svg(table: Table[Any]) -> str:
     size = width, rows_top + rows_height + MARGIN
     title = f"The {drawn.name} machine"
     return page(drawn.id, size, body, kind="state diagram", title=title, description=_description(drawn))
-
-
-def _place(card: Card, order: dict[str, int]) -> tuple[int, int]:
-    return (card.last, order.get(card.id, len(order)))
 
 
 def _description(drawn: Picture) -> str:
