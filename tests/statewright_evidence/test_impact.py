@@ -19,8 +19,6 @@ from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_evidence.differences.impact import Effect, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
 from statewright_evidence.differences.machines import ComparedMachine, of_table
-from statewright_evidence.differences.versions import section
-from statewright_evidence.section import Outcome
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import SAME, Event, Row
 from statewright_states.form.table import Table
@@ -239,12 +237,3 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
 def test_runs_are_counted_in_words() -> None:
     assert counted({Effect.SAME: 2, Effect.DEPARTS: 1}) == "the same path: 2, another path: 1"
     assert counted({}) == "no runs"
-
-
-def test_the_section_of_the_evidence_is_the_same_every_time() -> None:
-    once, again = section(), section()
-    assert once.outcome is Outcome.HOLDS
-    assert once.files == again.files
-    assert next(iter(once.files)) == "versions.md"
-    for words in ("run@1", "RUN-18", "a reply that is cut off: another path"):
-        assert words in once.files["versions.md"]
