@@ -165,23 +165,20 @@ def _place(
     why: str = "",
 ) -> Place:
     stated = (*pinned.rows, *pinned.ignores) if pinned else ()
-    recorded = next((tuple(each.when) for each in stated if each.id == decision.decided), ())
+    asked = next((tuple(each.when) for each in stated if each.id == decision.decided), ())
+    commanded = ", ".join(given.command for given in decision.commands) or "nothing"
     return Place(
         seq=decision.seq,
         instance=decision.instance,
         state=decision.source,
         event=decision.event,
         answers=answers,
-        telling=tuple(dict.fromkeys((*recorded, *telling))),
+        telling=tuple(dict.fromkeys((*asked, *telling))),
         what=what,
-        recorded=_recorded(decision),
+        recorded=_decision(decision.decided, decision.target, commanded),
         changed=changed,
         why=why,
     )
-
-
-def _recorded(decision: RecordedDecision) -> str:
-    return _decision(decision.decided, decision.target, ", ".join(given.command for given in decision.commands) or "nothing")
 
 
 def _decision(decided: str | None, to: str, commanded: str) -> str:

@@ -118,15 +118,12 @@ class _Mapper:
         return label_from(label_lines(self._between(sender, receiver)))
 
     def _all(self, side: Sequence[Participant]) -> list[Label]:
-        machines = (Participant.PLAN_BUILD, Participant.RUN, Participant.CALL, Participant.TOOL)
-        return [label for machine in machines for _, _, label in self._talks(machine, side)]
+        return [label for machine in MACHINES for _, _, label in self._talks(machine, side)]
 
     def _talks(self, machine: Participant, side: Sequence[Participant]) -> list[tuple[Participant, list[Link], Label]]:
         """What a machine has to do with each participant of one side."""
-        found = [
-            (participant, self._between(machine, participant) + self._between(participant, machine)) for participant in side
-        ]
-        return [(participant, links, label_from(label_lines(links), MAX_ASIDE)) for participant, links in found if links]
+        found = {each: self._between(machine, each) + self._between(each, machine) for each in side}
+        return [(each, links, label_from(label_lines(links), MAX_ASIDE)) for each, links in found.items() if links]
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
