@@ -8,12 +8,12 @@ from io import StringIO
 from typing import Any
 
 from coverage_reasons import Asked
-from statewright_evidence.coverage.coverage import CellOutcome, QuestionCoverage, TableCoverage
-from statewright_evidence.coverage.independence import Pair
-from statewright_evidence.coverage.observations import Sighting
+from independence import Pair
+from observations import Sighting
 from statewright_states.form.row import Ignore
 from statewright_states.form.table import Table
 from statewright_states.requirements import stated_in
+from table_coverage import CellOutcome, QuestionCoverage, TableCoverage
 
 ROWS = ("table", "row", "kind", "from", "event", "tests", "first_test", "walks", "first_walk", "why_no_run")
 CELLS = (

@@ -20,11 +20,11 @@ from coverage_files import cells_csv, pairs_csv, rows_csv
 from coverage_reasons import REASONS, Asked
 from coverage_text import document
 from journal_collection import sightings
-from statewright_evidence.coverage.coverage import TableCoverage, coverage
-from statewright_evidence.coverage.observations import Sighting, Source
+from observations import Sighting, Source
 from statewright_evidence.section import Outcome, Section
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES
+from table_coverage import TableCoverage, coverage
 from traceability import evidence
 
 NAME, TITLE = "coverage", "Coverage: what the tests' runs did, from their journals"

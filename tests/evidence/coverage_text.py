@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from coverage_files import CELLS, PAIRS, ROWS, shown
 from coverage_reasons import Asked
-from statewright_evidence.coverage.coverage import CellCoverage, CellOutcome, TableCoverage
-from statewright_evidence.coverage.independence import Pair, PairKind
-from statewright_evidence.coverage.observations import Source
+from independence import Pair, PairKind
+from observations import Source
+from table_coverage import CellCoverage, CellOutcome, TableCoverage
 
 INTRODUCTION = """\
 # Coverage of the tables

@@ -27,9 +27,9 @@ import guide
 import mutation
 import planted_faults
 import second_opinion
+import version_history
 from folder import dead_links, verdict, write_folder
 from statewright_evidence import promela
-from statewright_evidence.differences import versions
 from statewright_evidence.proofs import composition, proofs_section
 from statewright_evidence.proofs.targets import properties_of
 from statewright_evidence.section import Outcome, Section
@@ -48,7 +48,7 @@ MAKERS: dict[str, Callable[[Path], Section]] = {
     "traceability": lambda journals: both_ways.section(coverage_run.observed(journals)),
     "planted": lambda journals: planted_faults.section(),
     "faults": lambda journals: fault_table.section(),
-    "versions": lambda journals: versions.section(evidence().tests, properties_of()),
+    "versions": lambda journals: version_history.section(evidence().tests, properties_of()),
     "diagrams": lambda journals: guide.diagrams(),
     "guide": lambda journals: guide.section(),
 }

@@ -32,10 +32,10 @@ import pytest
 from hypothesis import Phase, settings
 
 from statewright.machine import machine_for
-from statewright_evidence.differences.surgery import Mutation, MutationKind, mutant, mutations
 from statewright_states.form.row import Event, Row
 from statewright_states.form.table import Table, Taken
 from statewright_states.requirements import TABLES, stated_in
+from surgery import Mutation, MutationKind, mutant, mutations
 
 ROOT = Path(__file__).resolve().parents[2]
 LOOP = (

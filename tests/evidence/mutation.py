@@ -24,13 +24,13 @@ from mutant_hunt import ROOT, Hunted, Tell, become, in_children
 from mutant_proofs import broken_claim, targets
 from mutant_survivors import REASONS
 from mutation_report import PROOF, RULE, TEST, Judged, Run, csv_text, markdown
-from statewright_evidence.differences.surgery import Mutation, MutationKind, mutant, mutations
 from statewright_evidence.section import Outcome, Section
 from statewright_states.errors import DeclarationError
 from statewright_states.form.question import Answer
 from statewright_states.form.row import Ignore, Row
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES, stated_in
+from surgery import Mutation, MutationKind, mutant, mutations
 
 HUNT = Path(__file__).with_name("mutant_hunt.py")
 LEAST_SCORE = 0.95

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from statewright_evidence.differences.surgery import Mutation, MutationKind
+from surgery import Mutation, MutationKind
 
 RULE, TEST, PROOF = "rule", "test", "proof"
 KILLERS = (RULE, TEST, PROOF)

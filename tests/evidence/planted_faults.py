@@ -14,7 +14,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import perf_counter
 
-from statewright_evidence.differences.surgery import Stated, operated
 from statewright_evidence.proofs.composition.claims import CLAIMS
 from statewright_evidence.proofs.composition.model import CompositionModel
 from statewright_evidence.proofs.composition.scopes import SCOPES
@@ -33,6 +32,7 @@ from statewright_states.run.questions import needs_person
 from statewright_states.run.table import LIVE, RUN
 from statewright_states.tool.facts import ToolState
 from statewright_states.tool.table import TOOL, report_settled, start, withdraw_question
+from surgery import Stated, operated
 
 STATED: Mapping[str, Stated] = {stated.id: stated for table in TABLES for stated in stated_in(table)}
 AT_IMPORT = ""

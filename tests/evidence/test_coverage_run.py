@@ -17,11 +17,11 @@ from coverage_reasons import REASONS
 from coverage_run import faults, measured, observed, section
 from house import ROOT
 from journal_collection import Collection, sightings
-from statewright_evidence.coverage.coverage import coverage
-from statewright_evidence.coverage.observations import Observed, Sighting, Source
+from observations import Observed, Sighting, Source
 from statewright_evidence.section import Outcome
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.requirements import TABLES
+from table_coverage import coverage
 
 A_TEST = "tests/engine/loop/test_plan_build_rows.py"
 WALKS = "tests/states/test_state_event_product.py"

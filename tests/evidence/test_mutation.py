@@ -12,7 +12,7 @@ from mutant_hunt import FILES, NOT_COUNTED, ROOT, Hunted, Tell, in_children, pla
 from mutant_survivors import REASONS
 from mutation import WINS, broken_rule, decides_alike, every_mutation, hunted, proven_wrong
 from mutation_report import PROOF, RULE, TEST, Judged, Run, csv_text, markdown
-from statewright_evidence.differences.surgery import Mutation
+from surgery import Mutation
 
 NAMED: Mapping[str, Mutation] = {mutation.name: mutation for mutation in every_mutation()}
 

@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statewright_evidence.differences.surgery import Mutation, MutationKind, declaration, mutant, mutations, operated
 from statewright_states.errors import DeclarationError
 from statewright_states.form.question import yes_no
 from statewright_states.form.row import SAME, Command, Event, Ignore, Row, effect
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES, stated_in
+from surgery import Mutation, MutationKind, declaration, mutant, mutations, operated
 
 K = MutationKind
 ALL = [(table, mutation) for table in TABLES for mutation in mutations(table)]

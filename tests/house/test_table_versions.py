@@ -15,7 +15,6 @@ import pytest
 
 from code_trees import FORGETS_TO_COUNT, OTHER_COMMAND, STEPS_LEFT, Change, apply, copied_tree
 from house import ROOT
-from statewright_evidence.differences.surgery import operated
 from statewright_states.form.table import Table
 from statewright_states.requirements import TABLES
 from statewright_states.run.effects import finish
@@ -23,6 +22,7 @@ from statewright_states.run.facts import RunState
 from statewright_states.run.table import RUN
 from statewright_states.versions import FOLDER, LIST, Version, versions
 from statewright_states.words.vocabulary import StopReason
+from surgery import operated
 from table_versions import CURE, faults, main, write
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from statewright_evidence.differences.surgery import Stated, operated
 from statewright_states.call.commands import CallOutcome
 from statewright_states.call.table import CALL, report_stopped, report_timeout
 from statewright_states.errors import DeclarationError, InternalError
@@ -35,6 +34,7 @@ from statewright_states.run.questions import spent_budget
 from statewright_states.run.table import RUN
 from statewright_states.tool.table import TOOL, report_outcome_unknown, report_settled
 from statewright_states.words.vocabulary import REASONS, Status, StopReason, StopRequested
+from surgery import Stated, operated
 from tiny import BURN, HOLD, PULL, PUSH, Creak, Door, DoorFacts, Lit, Pulled, Pushed, creak, door
 
 ROOT = Path(__file__).resolve().parents[2]

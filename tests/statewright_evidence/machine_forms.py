@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from statewright.journal.entry import Answer
 from statewright.journal.pinned import PinnedIgnore, PinnedRow, PinnedTable
-from statewright_evidence.coverage.cases import CaseChange, CaseDecision, DecisionKind
+from statewright_evidence.differences.cases import CaseChange, CaseDecision, DecisionKind
 
 STATES, EVENTS = ("a", "b", "c"), ("Came", "Went")
 QUESTIONS: Mapping[str, list[Answer]] = {"big": [True, False], "old": [True, False], "tone": ["red", "green", "blue"]}

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from machine_forms import QUESTIONS, brute_force, ignore, machine, machines, row, spread
 from statewright.journal.entry import TABLES
 from statewright.journal.pinned import PinnedRow, PinnedTable
-from statewright_evidence.coverage.cases import CaseDecision, DecisionKind
+from statewright_evidence.differences.cases import CaseDecision, DecisionKind
 from statewright_evidence.differences.difference import NOTHING, Change, Difference, StatedChange, difference
 from statewright_evidence.differences.difference_text import whole_text
 from statewright_evidence.differences.machines import ComparedMachine, of_table

@@ -19,8 +19,6 @@ from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_evidence.differences.impact import Effect, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
 from statewright_evidence.differences.machines import ComparedMachine, of_table
-from statewright_evidence.differences.versions import section
-from statewright_evidence.section import Outcome
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import SAME, Event, Row
 from statewright_states.form.table import Table
@@ -84,7 +82,6 @@ def test_the_table_as_it_is_changes_no_run(journal: Journal, name: str, by: Any)
     assert set(effects(found).values()) == {Effect.SAME}
     assert all(run.outcome == run.new_outcome == "success/completed" for run in found.values())
     assert all(run.judged == run.decisions for run in found.values())
-    assert not any(run.affected for run in found.values())
 
 
 @pytest.mark.parametrize("by", BY)
@@ -117,7 +114,7 @@ def decision_of(journal: Journal, run_id: str, row: str) -> int:
 def test_a_swapped_target_is_named_where_it_first_shows(journal: Journal, by: Any) -> None:
     found = impact_of(journal, by(only("RUN-08", to=RunState.PARTIAL)))
     for run_id, run in found.items():
-        assert (run.effect, run.affected) == (Effect.DEPARTS, True)
+        assert run.effect is Effect.DEPARTS
         assert run.place is not None
         assert run.place.seq == decision_of(journal, run_id, "RUN-08")
         assert (run.place.what, run.place.state) == (("target",), "generating")
@@ -184,7 +181,7 @@ def test_a_new_question_is_asked_by_code(journal: Journal) -> None:
 
 def test_a_new_question_that_was_not_asked_cannot_be_answered_without_code(journal: Journal) -> None:
     run = impact_of(journal, by_form(asking(lucky, same=False)))["at-once"]
-    assert (run.effect, run.affected) == (Effect.UNDECIDED, True)
+    assert run.effect is Effect.UNDECIDED
     assert run.place is not None
     assert "lucky, which was not asked" in run.place.why
     assert any("why not:" in line for line in impact_lines(run))
@@ -240,12 +237,3 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
 def test_runs_are_counted_in_words() -> None:
     assert counted({Effect.SAME: 2, Effect.DEPARTS: 1}) == "the same path: 2, another path: 1"
     assert counted({}) == "no runs"
-
-
-def test_the_section_of_the_evidence_is_the_same_every_time() -> None:
-    once, again = section(), section()
-    assert once.outcome is Outcome.HOLDS
-    assert once.files == again.files
-    assert next(iter(once.files)) == "versions.md"
-    for words in ("run@1", "RUN-18", "a reply that is cut off: another path"):
-        assert words in once.files["versions.md"]

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from statewright.journal.entry import Answer
 from statewright.journal.pinned import PinnedGiven, PinnedIgnore, PinnedRow, PinnedTable
-from statewright_evidence.coverage.cases import CaseChange, changed_cases, show_taken
+from statewright_evidence.differences.cases import CaseChange, changed_cases, show_taken
 from statewright_states.frozen import dataclass
 
 ANY, NOTHING, SAME_STATE = "any answer", "nothing", "(same)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from statewright_evidence.coverage.cases import CaseChange
+from statewright_evidence.differences.cases import CaseChange
 from statewright_evidence.differences.code_difference import CodeDifference, code_difference
 from statewright_evidence.differences.difference import NOTHING, Difference, show_cases
 from statewright_evidence.differences.machines import ComparedMachine

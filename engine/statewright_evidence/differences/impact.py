@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import StrEnum
 
-from statewright.journal.entry import Answer, Entry, RecordedDecision
+from statewright.journal.entry import Answer, RecordedDecision
 from statewright.journal.pinned import PinnedTable, read_table
-from statewright.journal.reading import read_record
+from statewright.journal.reading import Record, read_record
 from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Instance, Judge, Judgement, Undecided
 from statewright_states.errors import JournalDamaged, NotAJournal
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import Journal
 
 
@@ -75,149 +75,110 @@ class RunImpact:
     """How it would end, where the record shows that; None where it does not."""
     problem: str = ""
 
-    @property
-    def affected(self) -> bool:
-        """Whether its path or its outcome would change, or it cannot be said."""
-        return self.effect in (Effect.DEPARTS, Effect.UNDECIDED)
-
-
-def judge_of(machine: ComparedMachine) -> Judge:
-    """Who judges by this machine: by its code where there is any."""
-    return CodeJudge(machine.table) if machine.table is not None else FormJudge(machine.form)
-
 
 async def impacts(journal: Journal, machine: ComparedMachine, run_ids: Sequence[str] | None = None) -> AsyncIterator[RunImpact]:
     """What a changed machine means for these runs (all of the journal by default), one after another.
 
     A record that is damaged is reported and passed over. Raises RunNotFound, JournalUnavailable, NotAJournal.
     """
-    replay = ImpactReplay(journal, judge_of(machine))
+    judge = CodeJudge(machine.table) if machine.table is not None else FormJudge(machine.form)
+    pinned: dict[str, PinnedTable | None] = {}
     for run_id in await journal.run_ids() if run_ids is None else run_ids:
-        yield await replay.of_run(run_id)
+        yield await _of_run(journal, run_id, judge, pinned)
 
 
-class ImpactReplay:
-    """Replays runs of a journal against one changed machine; knows the machines that runs are pinned to once read."""
+async def _of_run(journal: Journal, run_id: str, judge: Judge, pinned: dict[str, PinnedTable | None]) -> RunImpact:
+    """What it means for one run; ``pinned`` keeps the machines that runs are pinned to, once they are read."""
+    try:
+        record = read_record(run_id, await journal.entries(run_id))
+        digest = record.header.machines.get(judge.machine)
+        if digest is None:
+            return RunImpact(run_id, Effect.NOT_CONCERNED)
+        if digest not in pinned:
+            pinned[digest] = _table(judge.machine, await journal.blob(digest))
+        return _impact(run_id, judge, record, pinned[digest])
+    except (JournalDamaged, NotAJournal) as error:
+        return RunImpact(run_id, Effect.UNREADABLE, problem=f"{error.what}, {error.where}")
 
-    def __init__(self, journal: Journal, judge: Judge) -> None:
-        self._journal = journal
-        self._judge = judge
-        self._pinned: dict[str, PinnedTable | None] = {}
 
-    async def of_run(self, run_id: str) -> RunImpact:
-        """What the changed machine means for one run. Raises RunNotFound."""
+def _table(machine: str, data: bytes | None) -> PinnedTable | None:
+    """The machine that a run is pinned to, where it can be read."""
+    try:
+        return read_table(machine, data) if data is not None else None
+    except ValueError:
+        return None
+
+
+def _impact(run_id: str, judge: Judge, record: Record, pinned: PinnedTable | None) -> RunImpact:
+    """One run, decision by decision, to the first that leads elsewhere or that nothing can be said of."""
+    decisions = [made for entry in record.entries for made in entry.decisions if made.machine == judge.machine]
+    ends = [f"{entry.end.status}/{entry.end.stop_reason}" for entry in record.entries if entry.end is not None]
+    outcome = ends[-1] if ends else None
+    found = RunImpact(run_id, Effect.SAME, len(decisions), len(decisions), None, outcome, outcome)
+    instances: dict[str, Instance] = {}
+    for judged, decision in enumerate(decisions):
+        if decision.instance not in instances:
+            if decision.source != judge.initial:
+                place = _place(decision, pinned, ("initial state",), f"begins in {judge.initial}", decision.answers)
+                return replace(found, effect=Effect.DEPARTS, judged=judged, place=place, new_outcome=None)
+            instances[decision.instance] = judge.begin()
         try:
-            record = read_record(run_id, await self._journal.entries(run_id))
-            header = record.header
-            if self._judge.machine not in header.machines:
-                return RunImpact(run_id, Effect.NOT_CONCERNED)
-            pinned = await self._pinned_table(header.machines[self._judge.machine])
-            return _Walk(run_id, self._judge, header.machine, pinned).through(record.entries)
-        except (JournalDamaged, NotAJournal) as error:
-            return RunImpact(run_id, Effect.UNREADABLE, problem=f"{error.what}, {error.where}")
-
-    async def _pinned_table(self, digest: str) -> PinnedTable | None:
-        if digest not in self._pinned:
-            data = await self._journal.blob(digest)
-            try:
-                self._pinned[digest] = read_table(self._judge.machine, data) if data is not None else None
-            except ValueError:
-                self._pinned[digest] = None
-        return self._pinned[digest]
-
-
-class _Walk:
-    """One run, entry by entry."""
-
-    def __init__(self, run_id: str, judge: Judge, main: str, pinned: PinnedTable | None) -> None:
-        self._run_id = run_id
-        self._judge = judge
-        self._main = main
-        self._pinned = pinned
-        self._instances: dict[str, Instance] = {}
-        self._effect = Effect.SAME
-        self._judged = 0
-        self._decisions = 0
-        self._place: Place | None = None
-        self._outcome: str | None = None
-        self._new_outcome: str | None = None
-
-    def through(self, entries: Sequence[Entry]) -> RunImpact:
-        """Walk through the decisions of these entries."""
-        for entry in entries:
-            for decision in entry.decisions:
-                if decision.machine == self._judge.machine:
-                    self._decisions += 1
-                    if self._effect in (Effect.SAME, Effect.RENAMED):
-                        self._judge_decision(decision)
-            if entry.end is not None:
-                self._outcome = f"{entry.end.status}/{entry.end.stop_reason}"
-        if self._effect in (Effect.SAME, Effect.RENAMED):
-            self._new_outcome = self._outcome
-        counts = self._judged, self._decisions
-        return RunImpact(self._run_id, self._effect, *counts, self._place, self._outcome, self._new_outcome)
-
-    def _judge_decision(self, decision: RecordedDecision) -> None:
-        instance = self._instances.get(decision.instance)
-        if instance is None:
-            if decision.source != self._judge.initial:
-                self._effect = Effect.DEPARTS
-                self._place = self._place_of(decision, ("initial state",), f"begins in {self._judge.initial}", decision.answers)
-                return
-            instance = self._instances[decision.instance] = self._judge.begin()
-        try:
-            judgement = instance.judge(decision, self._pinned)
+            judgement = instances[decision.instance].judge(decision, pinned)
         except Undecided as why:
-            self._effect = Effect.UNDECIDED
-            self._place = self._place_of(decision, (), "not known", decision.answers, why=str(why))
-            return
-        self._judged += 1
-        self._compare(decision, judgement)
-
-    def _compare(self, decision: RecordedDecision, judgement: Judgement) -> None:
-        to = decision.target
-        differs = (
-            *(("row",) if judgement.decided != decision.decided else ()),
-            *(("target",) if judgement.to != to else ()),
-            *(() if judgement.same_commands else ("commands",)),
-        )
-        if not differs or (differs == ("row",) and self._place is not None):
-            return
+            place = _place(decision, pinned, (), "not known", decision.answers, why=str(why))
+            return replace(found, effect=Effect.UNDECIDED, judged=judged, place=place, new_outcome=None)
+        differs = _differs(decision, judgement)
+        if not differs or (differs == ("row",) and found.place is not None):
+            continue
         changed = _decision(judgement.decided, judgement.to, judgement.commanded)
-        self._place = self._place_of(decision, differs, changed, judgement.answers, judgement.telling)
-        self._effect = Effect.RENAMED if differs == ("row",) else Effect.DEPARTS
-        if self._effect is Effect.DEPARTS and decision.machine == self._main and judgement.to in self._judge.final:
-            self._new_outcome = f"{judgement.to}/{judgement.stop_reason}" if judgement.stop_reason else judgement.to
-
-    def _place_of(
-        self,
-        decision: RecordedDecision,
-        what: tuple[str, ...],
-        changed: str,
-        answers: Mapping[str, Answer],
-        telling: tuple[str, ...] = (),
-        *,
-        why: str = "",
-    ) -> Place:
-        stated = (*self._pinned.rows, *self._pinned.ignores) if self._pinned else ()
-        recorded = next((tuple(each.when) for each in stated if each.id == decision.decided), ())
-        asked = tuple(dict.fromkeys((*recorded, *telling)))
-        return Place(
-            decision.seq,
-            decision.instance,
-            decision.source,
-            decision.event,
-            answers,
-            asked,
-            what,
-            _recorded(decision),
-            changed,
-            why,
-        )
+        place = _place(decision, pinned, differs, changed, judgement.answers, judgement.telling)
+        if differs != ("row",):
+            ends_run = decision.machine == record.header.machine and judgement.to in judge.final
+            ended = _outcome(judgement) if ends_run else None
+            return replace(found, effect=Effect.DEPARTS, judged=judged + 1, place=place, new_outcome=ended)
+        found = replace(found, effect=Effect.RENAMED, place=place)
+    return found
 
 
-def _recorded(decision: RecordedDecision) -> str:
-    return _decision(decision.decided, decision.target, ", ".join(given.command for given in decision.commands) or "nothing")
+def _differs(decision: RecordedDecision, judgement: Judgement) -> tuple[str, ...]:
+    """What the changed machine does otherwise."""
+    differs = {
+        "row": judgement.decided != decision.decided,
+        "target": judgement.to != decision.target,
+        "commands": not judgement.same_commands,
+    }
+    return tuple(what for what, other in differs.items() if other)
+
+
+def _outcome(judgement: Judgement) -> str:
+    return f"{judgement.to}/{judgement.stop_reason}" if judgement.stop_reason else judgement.to
+
+
+def _place(
+    decision: RecordedDecision,
+    pinned: PinnedTable | None,
+    what: tuple[str, ...],
+    changed: str,
+    answers: Mapping[str, Answer],
+    telling: tuple[str, ...] = (),
+    *,
+    why: str = "",
+) -> Place:
+    stated = (*pinned.rows, *pinned.ignores) if pinned else ()
+    asked = next((tuple(each.when) for each in stated if each.id == decision.decided), ())
+    commanded = ", ".join(given.command for given in decision.commands) or "nothing"
+    return Place(
+        seq=decision.seq,
+        instance=decision.instance,
+        state=decision.source,
+        event=decision.event,
+        answers=answers,
+        telling=tuple(dict.fromkeys((*asked, *telling))),
+        what=what,
+        recorded=_decision(decision.decided, decision.target, commanded),
+        changed=changed,
+        why=why,
+    )
 
 
 def _decision(decided: str | None, to: str, commanded: str) -> str:

@@ -6,16 +6,11 @@ of the caller's, and the name of a file one that holds a canonical form. What a 
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import json
-import sys
-import traceback
 from collections.abc import Iterator, Mapping
 from dataclasses import field
 from hashlib import sha256
 from pathlib import Path
-from types import ModuleType
 from typing import Any, TypeGuard
 
 from pydantic import ValidationError
@@ -23,8 +18,9 @@ from pydantic import ValidationError
 from statewright.journal.entry import TABLES
 from statewright.journal.pinned import PinnedRow, PinnedTable, in_words, read_table
 from statewright.journal.reading import read_header
+from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
-from statewright_states.errors import ConfigurationError, JournalDamaged, StatewrightError
+from statewright_states.errors import ConfigurationError, JournalDamaged
 from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 from statewright_states.requirements import stated_in
@@ -124,11 +120,11 @@ async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, Compare
 def load_table(reference: str) -> Table[Any]:
     """The table that ``module:TABLE`` or ``path/to/file.py:TABLE`` names. Raises ConfigurationError."""
     source, _, attribute = reference.rpartition(":")
-    module = _module(source, reference)
-    found = getattr(module, attribute, None)
+    holder = load_named(source, "module")
+    found = getattr(holder, attribute, None)
     if _is_table(found):
         return found
-    tables = [name for name, value in vars(module).items() if _is_table(value)]
+    tables = [name for name, value in getattr(holder, "__dict__", {}).items() if _is_table(value)]
     raise ConfigurationError(
         f"{source} has no table {attribute!r}",
         where=reference,
@@ -138,37 +134,6 @@ def load_table(reference: str) -> Table[Any]:
 
 def _is_table(value: object) -> TypeGuard[Table[Any]]:
     return isinstance(value, Table)
-
-
-def _module(source: str, reference: str) -> ModuleType:
-    try:
-        if str(Path.cwd()) not in sys.path:
-            sys.path.insert(0, str(Path.cwd()))
-        return _file(Path(source)) if source.endswith(".py") else importlib.import_module(source)
-    except StatewrightError:  # a table that breaks a rule of the format says so itself
-        raise
-    except (Exception, SystemExit) as error:  # importing runs whatever stands in the module
-        raise ConfigurationError(
-            f"{source or 'a module without a name'} cannot be imported: {traceback.format_exception_only(error)[-1].strip()}",
-            where=reference,
-            cure="name a module that is installed or in the current directory, or a path that ends in .py; mend what it raises",
-        ) from error
-
-
-def _file(path: Path) -> ModuleType:
-    name = str(path.resolve(strict=True))
-    if name in sys.modules:
-        return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, name)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is no Python file")
-    sys.modules[name] = module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except BaseException:
-        del sys.modules[name]
-        raise
-    return module
 
 
 def _version(name: str, number: str, reference: str) -> Version:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from statewright_evidence.drawing.files import all_drawings, drawings, stale_drawings, write_drawings
-from statewright_evidence.drawing.formats import FORMATS, dot, drawing, markdown, mermaid, scxml, svg, xstate
-from statewright_evidence.drawing.maps import MAP, map_drawing
+from statewright_evidence.drawing.dot_text import dot
+from statewright_evidence.drawing.files import drawings, stale_drawings, write_drawings
+from statewright_evidence.drawing.formats import FORMATS, MAP, drawing, map_drawing
+from statewright_evidence.drawing.markdown_text import markdown
+from statewright_evidence.drawing.mermaid_text import mermaid
+from statewright_evidence.drawing.scxml_text import scxml
+from statewright_evidence.drawing.svg_text import svg
+from statewright_evidence.drawing.xstate_text import xstate
 
 __all__ = [
     "FORMATS",
     "MAP",
-    "all_drawings",
     "dot",
     "drawing",
     "drawings",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from statewright_evidence.drawing.labels import STOP
 from statewright_evidence.drawing.picture import Card, CardLine, CardSection
@@ -112,8 +112,7 @@ def _section(section: CardSection, place: Box) -> SetSection:
     texts = [SetText("name", section.title, place.x + PADDING, y - 4, bold=True)]
     rows = list[SetRow]()
     indent = max(text_width(line.row, TYPE, bold=True) for line in section.lines) + ID_GAP
-    for event, neighbours in groupby(section.lines, key=lambda line: line.event):
-        lines = tuple(neighbours)
+    for event, lines in section.by_event():
         if len(lines) > 1:
             y += LINE_HEIGHT
             texts.append(SetText("event", event, place.x + PADDING, y - 4, bold=True))

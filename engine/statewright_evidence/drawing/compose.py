@@ -20,6 +20,7 @@ from statewright_evidence.drawing.picture import (
 from statewright_evidence.drawing.words import brief, one_line, whole
 from statewright_states.form.row import Event, Ignore, Row
 from statewright_states.form.table import Table
+from statewright_states.requirements import stated_in
 from statewright_states.words.vocabulary import CancelRequested, StopRequested
 
 
@@ -56,11 +57,10 @@ class _Composer:
 
     def __init__(self, table: Table[Any]) -> None:
         self.table = table
-        self.steps = happy_steps(table)
-        rows = {row.id: row for row in table.rows}
-        self.happy_states = {place for row, state in self.steps.items() for place in (state, rows[row].target(state))}
-        stated: tuple[Row | Ignore, ...] = (*table.rows, *table.ignores)
-        self.groups = tuple(dict.fromkeys(declared.sources for declared in stated if self.grouped(declared)))
+        steps = happy_steps(table)
+        self.steps = {row: before for before, row, _ in steps}
+        self.happy_states = {state for before, _, after in steps for state in (before, after)}
+        self.groups = tuple(dict.fromkeys(declared.sources for declared in stated_in(table) if self.grouped(declared)))
 
     def grouped(self, declared: Row | Ignore) -> bool:
         """Whether a row is said once for all its states: it leaves or is ignored in several, or holds in all live ones."""
@@ -120,7 +120,10 @@ class _Composer:
             moves = isinstance(row.to, StrEnum) and row.to is not at
             into = leading.setdefault(row.target(states[0]), []) if moves else quiet[_quiet_kind(row.event)]
             into.append(self.line(row, at))
-        found = [self.leading(states, target, lines) for target, lines in leading.items()]
+        found = [
+            CardSection(one_line(f"→ {target}"), self.kind(states, target, lines), tuple(lines), self.card_id(target))
+            for target, lines in leading.items()
+        ]
         found.sort(key=lambda section: tuple(EdgeKind).index(section.kind))
         found += [
             CardSection("stays", EdgeKind.STAYS, tuple(quiet[EdgeKind.STAYS])),
@@ -128,9 +131,6 @@ class _Composer:
             CardSection("ignored", EdgeKind.IGNORED, tuple(self.line(ignore, at) for ignore in ignores)),
         ]
         return tuple(section for section in found if section.lines)
-
-    def leading(self, states: Sequence[StrEnum], target: StrEnum, lines: list[CardLine]) -> CardSection:
-        return CardSection(one_line(f"→ {target}"), self.kind(states, target, lines), tuple(lines), self.card_id(target))
 
     def kind(self, states: Sequence[StrEnum], target: StrEnum, lines: Sequence[CardLine]) -> EdgeKind:
         if any(line.happy for line in lines):

@@ -17,6 +17,7 @@ from statewright_states.form.checks import uncovered
 from statewright_states.form.question import Question, show_answer
 from statewright_states.form.row import Cell, Event, Ignore, Row
 from statewright_states.form.table import EMPTY_CELL, Table
+from statewright_states.requirements import stated_in
 
 REFUSED = "—"
 ANY = "·"
@@ -46,8 +47,7 @@ def decisions(machine: Table[Any]) -> Iterable[str]:
 
 def _prefix(machine: Table[Any]) -> str:
     """What all ids begin with, up to their last hyphen; empty where they differ in it."""
-    stated: tuple[Row | Ignore, ...] = (*machine.rows, *machine.ignores)
-    begun = {declared.id.rpartition("-")[0] for declared in stated}
+    begun = {declared.id.rpartition("-")[0] for declared in stated_in(machine)}
     return f"{begun.pop()}-" if len(begun) == 1 and "" not in begun else ""
 
 

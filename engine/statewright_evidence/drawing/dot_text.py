@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 from textwrap import wrap
+from typing import Any
 
+from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.picture import Card, CardLine, CardSection, Edge, EdgeKind, Picture
 from statewright_evidence.drawing.style import pen
-from statewright_states.frozen import dataclass
+from statewright_states.form.table import Table
 
 FONT_SIZE = 11
 """In points, of everything but titles. Lines of a record stand 1.2 font sizes apart."""
@@ -27,33 +28,9 @@ HEADER = f"""\
   edge [arrowsize=0.7];"""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordField:
-    """What stands together in a section: a heading, or a row with the lines it is broken into."""
-
-    texts: tuple[str, ...]
-    row: CardLine | None = None
-
-
-def title_lines(card: Card) -> list[str]:
-    """The lines of a card's head: two at least, because a state's name is set large."""
-    lines = wrap(card.title, MAX_GROUP_TITLE_CHARS) if card.group else [card.title]
-    return [*lines, ""] if len(lines) < 2 else lines
-
-
-def entries(section: CardSection) -> Iterable[RecordField]:
-    """A section as set: its title, then its rows; neighbours with the same event stand under its name."""
-    yield RecordField((section.title,))
-    for event, neighbours in groupby(section.lines, key=lambda line: line.event):
-        lines = tuple(neighbours)
-        if len(lines) > 1:
-            yield RecordField((event,))
-        for line in lines:
-            yield RecordField(_broken(line, "" if len(lines) > 1 else event), line)
-
-
-def dot_document(drawn: Picture) -> str:
-    """The picture in the DOT language; row ids stand in the cards, cards and edges carry their element ids."""
+def dot(table: Table[Any]) -> str:
+    """The table in Graphviz's language; row ids stand in the cards, cards and edges carry their element ids."""
+    drawn = picture(table)
     lines = [
         f"// The {drawn.name} machine, fingerprint {drawn.fingerprint}. Generated: do not edit.",
         f"digraph {_quoted(drawn.name)} {{",
@@ -66,12 +43,28 @@ def dot_document(drawn: Picture) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _broken(line: CardLine, event: str) -> tuple[str, ...]:
+def _title_lines(card: Card) -> list[str]:
+    """The lines of a card's head: two at least, because a state's name is set large."""
+    lines = wrap(card.title, MAX_GROUP_TITLE_CHARS) if card.group else [card.title]
+    return [*lines, ""] if len(lines) < 2 else lines
+
+
+def _section_lines(section: CardSection) -> Iterable[str]:
+    """A section as set: its title, then its rows; neighbours with the same event stand under its name."""
+    yield section.title
+    for event, lines in section.by_event():
+        if len(lines) > 1:
+            yield event
+        for line in lines:
+            yield from _broken(line, "" if len(lines) > 1 else event)
+
+
+def _broken(line: CardLine, event: str) -> Iterable[str]:
     """One row's text, broken between conditions only."""
     words = f"{event}  {', '.join(_stuck(condition) for condition in line.when)}".strip()
     text = f"{_stuck(line.row)}  {words}"
     broken = wrap(text, MAX_LINE_CHARS, subsequent_indent=INDENT, break_long_words=False, break_on_hyphens=False)
-    return tuple(piece.replace(STUCK, " ") for piece in broken)
+    return (piece.replace(STUCK, " ") for piece in broken)
 
 
 def _stuck(text: str) -> str:
@@ -79,12 +72,11 @@ def _stuck(text: str) -> str:
 
 
 def _node(card: Card) -> str:
-    fields = ["<name> " + "\\n".join(_record_text(text) or "\\ " for text in title_lines(card))]
+    fields = ["<name> " + "\\n".join(_record_text(text) or "\\ " for text in _title_lines(card))]
     for number, section in enumerate(card.sections):
-        texts = (text for entry in entries(section) for text in entry.texts)
-        fields.append(f"<s{number}> " + "".join(_record_text(text) + "\\l" for text in texts))
+        fields.append(f"<s{number}> " + "".join(_record_text(text) + "\\l" for text in _section_lines(section)))
     per_char = GROUP_TITLE_INCHES_PER_CHAR if card.group else STATE_TITLE_INCHES_PER_CHAR
-    width = max(map(len, title_lines(card))) * per_char + 0.2
+    width = max(map(len, _title_lines(card))) * per_char + 0.2
     return f'{_quoted(card.id)} [id={_quoted(card.id)}, width={width:.2f}, label="{"|".join(fields)}"];'
 
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
-from statewright_evidence.drawing.formats import FOR_PEOPLE, FORMATS, SUFFIXES, drawing
+from statewright_evidence.drawing.formats import FOR_PEOPLE, MAP, MAP_FORMATS, SUFFIXES, drawing, map_drawing
 from statewright_evidence.drawing.machines import MACHINES
-from statewright_evidence.drawing.maps import MAP, MAP_FORMATS, map_drawing
 from statewright_states.errors import ConfigurationError
 
 
@@ -16,11 +15,6 @@ def drawings(formats: Collection[str] = FOR_PEOPLE) -> dict[str, str]:
     tables = [machine.table for machine in MACHINES]
     drawn = {f"{table.name}.{SUFFIXES[name]}": drawing(table, name) for table in tables for name in formats}
     return drawn | {f"{MAP}.{SUFFIXES[name]}": map_drawing(name) for name in MAP_FORMATS if name in formats}
-
-
-def all_drawings() -> dict[str, str]:
-    """The drawings in every format, those for programs too."""
-    return drawings(FORMATS)
 
 
 def write_drawings(folder: Path) -> tuple[str, ...]:

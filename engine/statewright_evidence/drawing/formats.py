@@ -1,51 +1,21 @@
-"""A table in each format. Pure: the same table gives the same text, on every machine."""
+"""A table, or the map of the machines, in each format. Pure: the same table gives the same text, on every machine."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from statewright_evidence.drawing.compose import picture
-from statewright_evidence.drawing.dot_text import dot_document
-from statewright_evidence.drawing.machines import theory_of
-from statewright_evidence.drawing.markdown_text import markdown_document
-from statewright_evidence.drawing.mermaid_text import mermaid_document
-from statewright_evidence.drawing.scxml_text import scxml_document
-from statewright_evidence.drawing.svg_text import svg_document
-from statewright_evidence.drawing.xstate_text import xstate_document
+from statewright.core.links import LINKS, Link
+from statewright_evidence.drawing.dot_text import dot
+from statewright_evidence.drawing.map_svg import map_svg
+from statewright_evidence.drawing.map_text import map_dot, map_markdown, map_mermaid
+from statewright_evidence.drawing.markdown_text import markdown
+from statewright_evidence.drawing.mermaid_text import mermaid
+from statewright_evidence.drawing.scxml_text import scxml
+from statewright_evidence.drawing.svg_text import svg
+from statewright_evidence.drawing.xstate_text import xstate
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.table import Table
-
-
-def mermaid(table: Table[Any]) -> str:
-    """The table as a Mermaid state diagram."""
-    return mermaid_document(picture(table))
-
-
-def dot(table: Table[Any]) -> str:
-    """The table in Graphviz's language."""
-    return dot_document(picture(table))
-
-
-def svg(table: Table[Any]) -> str:
-    """The table as a picture."""
-    return svg_document(picture(table))
-
-
-def markdown(table: Table[Any]) -> str:
-    """The table as a document: theory of operation, states, questions, and every row."""
-    return markdown_document(table, theory_of(table))
-
-
-def scxml(table: Table[Any]) -> str:
-    """The table as a W3C state chart, which other interpreters can walk."""
-    return scxml_document(table)
-
-
-def xstate(table: Table[Any]) -> str:
-    """The table as the JSON of an XState v5 machine."""
-    return xstate_document(table)
-
 
 FORMATS: Mapping[str, Callable[[Table[Any]], str]] = {
     "mermaid": mermaid,
@@ -63,6 +33,17 @@ SUFFIXES = {"mermaid": "mmd", "dot": "dot", "svg": "svg", "markdown": "md", "scx
 FOR_PEOPLE = ("mermaid", "svg", "markdown")
 """The formats that people read in a repository; the others are for programs, and are made when somebody asks for them."""
 
+MAP = "map"
+"""The name of the map among the drawings."""
+
+MAP_FORMATS: Mapping[str, Callable[[Sequence[Link]], str]] = {
+    "mermaid": map_mermaid,
+    "dot": map_dot,
+    "svg": map_svg,
+    "markdown": map_markdown,
+}
+"""The formats of the map by name."""
+
 
 def drawing(table: Table[Any], format_name: str) -> str:
     """The table in one of the ``FORMATS``. Raises ConfigurationError for any other."""
@@ -73,3 +54,14 @@ def drawing(table: Table[Any], format_name: str) -> str:
             cure=f"use one of: {', '.join(FORMATS)}",
         )
     return FORMATS[format_name](table)
+
+
+def map_drawing(format_name: str) -> str:
+    """How the machines talk, in one of the ``MAP_FORMATS``. Raises ConfigurationError for any other."""
+    if format_name not in MAP_FORMATS:
+        raise ConfigurationError(
+            f"the map has no format {format_name!r}",
+            where="the drawing of the map",
+            cure=f"use one of: {', '.join(MAP_FORMATS)}",
+        )
+    return MAP_FORMATS[format_name](LINKS)

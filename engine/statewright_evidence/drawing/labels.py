@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 
 from statewright_evidence.drawing.picture import Card, CardLine, CardSection, Edge, EdgeKind
 from statewright_evidence.drawing.type_metrics import text_width
@@ -19,17 +18,16 @@ STOP = "■ "
 
 @dataclass(frozen=True, slots=True)
 class LabelLine:
-    """``lead`` is where the line leads (once a label), ``event`` the event, ``rows`` its row or how many they are."""
+    """``lead`` is where the line leads (once a label), ``words`` are what leads there: on the happy path, or by a stop."""
 
     lead: str
-    event: str
-    rows: str
-    happy: bool
-    stop: bool
+    words: str
+    happy: bool = False
+    stop: bool = False
 
     @property
     def text(self) -> str:
-        return " ".join(filter(None, (self.lead, self.event, self.rows)))
+        return " ".join(filter(None, (self.lead, self.words)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,19 +52,15 @@ def stays_of(card: Card) -> Label | None:
 
 
 def _lines(section: CardSection, lead: str) -> list[LabelLine]:
-    ordered = sorted(section.lines, key=lambda line: _first(section.lines, line.event))
+    rows: dict[str, list[CardLine]] = {}
+    for row in section.lines:
+        rows.setdefault(row.event, []).append(row)
     lines: list[LabelLine] = []
-    for event, rows in groupby(ordered, key=lambda line: line.event):
-        found = tuple(rows)
-        many = found[0].row if len(found) == 1 else f"{len(found)} rows"
+    for event, found in rows.items():
         stop = found[0].stop
-        name = STOP * stop + (event if len(found) == 1 else f"{event}:")
-        lines.append(LabelLine("" if lines else lead, name, many, any(row.happy for row in found), stop))
+        words = f"{event} {found[0].row}" if len(found) == 1 else f"{event}: {len(found)} rows"
+        lines.append(LabelLine("" if lines else lead, STOP * stop + words, any(row.happy for row in found), stop))
     return lines
-
-
-def _first(lines: tuple[CardLine, ...], event: str) -> int:
-    return next(number for number, line in enumerate(lines) if line.event == event)
 
 
 def label_from(lines: Iterable[LabelLine], max_width: float = MAX_WIDTH) -> Label:
@@ -79,7 +73,7 @@ def label_from(lines: Iterable[LabelLine], max_width: float = MAX_WIDTH) -> Labe
 def _broken(line: LabelLine, max_width: float) -> tuple[LabelLine, ...]:
     if not line.lead or label_width(line) <= max_width:
         return (line,)
-    return LabelLine(line.lead, "", "", line.happy, stop=False), replace(line, lead="")
+    return LabelLine(line.lead, "", line.happy), replace(line, lead="")
 
 
 def label_width(line: LabelLine) -> float:
@@ -89,7 +83,6 @@ def label_width(line: LabelLine) -> float:
 
 def pieces(line: LabelLine) -> tuple[tuple[str, bool], ...]:
     """The text in pieces, each bold or not; together they are ``text``."""
-    rest = " ".join(filter(None, (line.event, line.rows)))
     if not line.lead:
-        return ((rest, line.happy),)
-    return ((f"{line.lead} ", True), (rest, line.happy)) if rest else ((line.lead, True),)
+        return ((line.words, line.happy),)
+    return ((f"{line.lead} ", True), (line.words, line.happy)) if line.words else ((line.lead, True),)

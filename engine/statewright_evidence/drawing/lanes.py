@@ -10,6 +10,7 @@ share theirs, as railway lines do. Labels stand between states and tracks, each 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isclose
 from statistics import mean
 
 from statewright_evidence.drawing.labels import Label, label_of, stays_of
@@ -71,10 +72,6 @@ class _Surveyor:
     # -- heights and widths ------------------------------------------------------------------------------------------
 
     def survey(self) -> Overview:
-        y = 0.0
-        for lane in self.lanes:
-            lane.top = y
-            y += lane.height + lane.gap
         left = max((label.width for lane in self.lanes for _, label in lane.left), default=0)
         right = max((label.width for lane in self.lanes for _, label in lane.right), default=0)
         columns = max((column for column, _ in self.tracks.values()), default=-1) + 1
@@ -84,14 +81,23 @@ class _Surveyor:
                 self.x = max(self.x, lane.down[1].width + 12 - self.width * 0.3)
         self.exits_x = self.x + self.width + LABEL_GAP + right + LEAD
         self.ends_x = self.exits_x + len(self.ends) * TRACK + LEAD
-        placed = self._ends()
-        lift = min(0.0, *(box.y for box in placed.values())) if placed else 0.0
+        placed = self._stand(0.0)
+        above = min((box.y for box in placed.values()), default=0.0)
+        if above < 0:
+            placed = self._stand(-above)
         lines = [line for lane in self.lanes for line in self._lines(lane, placed)]
         nodes = [self._node(lane) for lane in self.lanes]
         nodes += [Node(card, (card.title,), placed[card.id], placed[card.id].y + 9) for card in self.ends]
-        bottom = max((*(node.box.bottom for node in nodes),))
+        bottom = max(node.box.bottom for node in nodes)
         width = max(node.box.right for node in nodes)
-        return _moved(Overview(width, bottom, tuple(nodes), tuple(lines)), -lift)
+        return Overview(width, bottom, tuple(nodes), tuple(lines))
+
+    def _stand(self, y: float) -> dict[str, Box]:
+        """Each lane below the one before, from ``y`` down; and the ends, which may come to stand above them."""
+        for lane in self.lanes:
+            lane.top = y
+            y += lane.height + lane.gap
+        return self._ends()
 
     # -- ends --------------------------------------------------------------------------------------------------------
 
@@ -145,7 +151,7 @@ class _Surveyor:
         x = self.exits_x + order.index(edge.head) * TRACK
         start = self.x + self.width
         box = Box(start + LABEL_GAP, y - label.height / 2, label.width, label.height)
-        if end.middle == y:
+        if isclose(end.middle, y):
             return EdgePath(edge, ((end.x, y), (start, y)), label, box)
         return EdgePath(edge, ((end.x, end.middle), (x, end.middle), (x, y), (start, y)), label, box)
 
@@ -189,15 +195,3 @@ def _places(drawn: Picture) -> list[Card]:
     live = [card for card in drawn.cards if not card.group and not card.outcome]
     live.sort(key=lambda card: (not card.happy, order.get(card.title, 0)))
     return live + [card for card in drawn.cards if card.group and card.leads]
-
-
-def _moved(found: Overview, by: float) -> Overview:
-    """Everything moved down."""
-    if not by:
-        return found
-    return Overview(
-        found.width,
-        found.height + by,
-        tuple(node.moved(by) for node in found.nodes),
-        tuple(line.moved(by) for line in found.lines),
-    )

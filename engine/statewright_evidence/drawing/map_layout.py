@@ -92,7 +92,7 @@ def label_lines(links: Iterable[Link], *, commands: bool = True) -> Iterable[Lab
         for event in events_of(link) or (None,):
             stop = event is not None and issubclass(event, StopRequested | CancelRequested)
             name = f"{STOP if stop else ''}{event.__name__}" if event else ""
-            yield LabelLine(lead, f"→ {name}" if event and commands and link.command else name, "", happy=False, stop=stop)
+            yield LabelLine(lead, f"→ {name}" if event and commands and link.command else name, stop=stop)
             lead = ""
 
 
@@ -118,15 +118,12 @@ class _Mapper:
         return label_from(label_lines(self._between(sender, receiver)))
 
     def _all(self, side: Sequence[Participant]) -> list[Label]:
-        machines = (Participant.PLAN_BUILD, Participant.RUN, Participant.CALL, Participant.TOOL)
-        return [label for machine in machines for _, _, label in self._talks(machine, side)]
+        return [label for machine in MACHINES for _, _, label in self._talks(machine, side)]
 
     def _talks(self, machine: Participant, side: Sequence[Participant]) -> list[tuple[Participant, list[Link], Label]]:
         """What a machine has to do with each participant of one side."""
-        found = [
-            (participant, self._between(machine, participant) + self._between(participant, machine)) for participant in side
-        ]
-        return [(participant, links, label_from(label_lines(links), MAX_ASIDE)) for participant, links in found if links]
+        found = {each: self._between(machine, each) + self._between(each, machine) for each in side}
+        return [(each, links, label_from(label_lines(links), MAX_ASIDE)) for each, links in found.items() if links]
 
     # -- rows --------------------------------------------------------------------------------------------------------
 
@@ -191,11 +188,11 @@ class _Mapper:
         lines: list[LabelLine] = []
         for link in (link for link in self.links if machine in (link.sender, link.receiver)):
             if link.sender is link.receiver:
-                lines += [LabelLine("to itself:", line.text, "", happy=False, stop=False) for line in label_lines([link])]
+                lines += [LabelLine("to itself:", line.text) for line in label_lines([link])]
             elif link.receiver in INSIDE or link.sender in INSIDE:
                 other, way = (link.receiver, "to") if link.sender is machine else (link.sender, "from")
                 words = ", ".join(line.text for line in label_lines([link]))
-                lines.append(LabelLine(f"{way} the {other}:", words, "", happy=False, stop=False))
+                lines.append(LabelLine(f"{way} the {other}:", words))
         return label_from(lines) if lines else None
 
     # -- what is outside ---------------------------------------------------------------------------------------------

@@ -15,15 +15,14 @@ from statewright_evidence.drawing.svg_parts import (
     CORNER,
     MARGIN,
     PAGE_WIDTH,
-    Caption,
     arrow,
     centred,
     fixed_text,
     moved,
-    number,
     page,
     point,
     rectangle,
+    sample,
 )
 
 TOP = 118.0
@@ -46,11 +45,11 @@ def map_svg(links: Sequence[Link]) -> str:
         moved("edges", left, TOP, map(_line, found.lines)),
         moved("parties", left, TOP, map(_participant, outside)),
     ]
-    said = Caption("map", "map of machines", TITLE, f"{SUMMARY} {'. '.join(map(sentence, links))}.")
-    return page(said, (width, TOP + found.height + MARGIN), body)
+    said = f"{SUMMARY} {'. '.join(map(_sentence, links))}."
+    return page("map", (width, TOP + found.height + MARGIN), body, kind="map of machines", title=TITLE, description=said)
 
 
-def sentence(link: Link) -> str:
+def _sentence(link: Link) -> str:
     """A link as people say it."""
     events = ", ".join(event.__name__ for event in link.becomes) or "nothing"
     back = ", ".join(event.__name__ for event in link.answers)
@@ -108,13 +107,8 @@ def _spoken(label: Label) -> str:
 
 
 def _legend() -> Iterable[str]:
-    samples = (
-        ("talk", "between machines"),
-        ("onward", "with what is outside"),
-    )
-    for at, (way, words) in enumerate(samples):
-        edge = f'<g class="edge {way}"><path class="line" d="M0,0H38"/>{arrow((46, 0), (0, 0), 10)}</g>'
-        yield f'<g transform="translate({number(at * 218)} 0)">{edge}{fixed_text("", words, 56, 4, 12)}</g>'
+    for way, words, x in (("talk", "between machines", 0), ("onward", "with what is outside", 218)):
+        yield f'<g transform="translate({x} 0)">{sample(way, words, 10)}</g>'
     yield f'<g class="edge onward">{fixed_text("lead", "bold: a command", 436, 4, 12, bold=True)}</g>'
     yield fixed_text("", "→ the event that comes of it; plain: nobody commanded it", 556, 4, 12)
     yield fixed_text("stop", "■ a stop or a cancellation", 900, 4, 12)

@@ -6,19 +6,20 @@ from collections.abc import Iterable
 from typing import Any
 
 from statewright_evidence.drawing.decision_text import decisions, matrix
+from statewright_evidence.drawing.machines import theory_of
 from statewright_evidence.drawing.markdown_parts import code, linked, plain, table
 from statewright_evidence.drawing.picture import happy_path
 from statewright_states.form.question import show_answer
-from statewright_states.form.row import Ignore, Row
 from statewright_states.form.table import Table
+from statewright_states.requirements import stated_in
 
 
-def markdown_document(machine: Table[Any], theory: str) -> str:
-    """The document of a machine; ``theory`` is the docstring of the module that declares it."""
+def markdown(machine: Table[Any]) -> str:
+    """The table as a document: theory of operation, states, questions, and every row."""
     parts: list[Iterable[str]] = [
         (f"# The {plain(machine.name)} machine", ""),
         ("*Generated from the table: do not edit.*", ""),
-        _theory(machine.name, theory),
+        _theory(machine.name, theory_of(machine)),
         _states(machine),
         _questions(machine),
         matrix(machine),
@@ -51,8 +52,8 @@ def _state(machine: Table[Any], state: str) -> tuple[str, ...]:
 
 
 def _questions(machine: Table[Any]) -> Iterable[str]:
-    stated: tuple[Row | Ignore, ...] = (*machine.rows, *machine.ignores)
-    questions = {condition.question.name: condition.question for declared in stated for condition in declared.when}
+    conditions = [condition for declared in stated_in(machine) for condition in declared.when]
+    questions = {condition.question.name: condition.question for condition in conditions}
     if not questions:
         return
     yield from ("## Questions", "")

@@ -8,21 +8,23 @@ characters with a meaning are written as Mermaid's entities (``#58;``).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import groupby
 from re import ASCII, sub
+from typing import Any
 
+from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.picture import Card, CardSection, Edge, EdgeKind, Picture
-from statewright_evidence.drawing.style import PALETTE
+from statewright_evidence.drawing.style import ENDS, PALETTE
+from statewright_states.form.table import Table
 
 SPECIAL = frozenset("#:;\"'<>{}[]()|\\`%&~*")
 RESERVED = frozenset(
     ("as", "class", "classDef", "click", "default", "direction", "end", "fork", "href", "join", "note", "state")
 )
-OUTCOMES = (EdgeKind.SUCCESS, EdgeKind.PARTIAL, EdgeKind.FAILED)
 
 
-def mermaid_document(drawn: Picture) -> str:
-    """The picture in Mermaid's language."""
+def mermaid(table: Table[Any]) -> str:
+    """The table as a Mermaid state diagram."""
+    drawn = picture(table)
     names = _names(drawn)
     edges = sorted(drawn.edges, key=lambda edge: edge.kind is not EdgeKind.HAPPY)
     lines = [
@@ -55,7 +57,7 @@ def _label(drawn: Picture, edge: Edge) -> str:
 
 
 def _by_event(section: CardSection) -> Iterable[str]:
-    for event, lines in groupby(section.lines, key=lambda line: line.event):
+    for event, lines in section.by_event():
         yield plain(f"{event} {', '.join(line.row for line in lines)}")
 
 
@@ -71,7 +73,7 @@ def _note(card: Card, name: str) -> Iterable[str]:
 def _classes(drawn: Picture, names: dict[str, str]) -> Iterable[str]:
     happy = [names[card.id] for card in drawn.cards if card.happy and not card.outcome]
     styled = [(EdgeKind.HAPPY, happy)]
-    styled += [(outcome, [names[card.id] for card in drawn.cards if card.outcome is outcome]) for outcome in OUTCOMES]
+    styled += [(outcome, [names[card.id] for card in drawn.cards if card.outcome is outcome]) for outcome in ENDS]
     for kind, members in styled:
         if members:
             stroke, fill = PALETTE[kind][0], PALETTE[f"{kind}-tint"][0]

@@ -15,7 +15,9 @@ the overview shows is ``machine-state--rows``. A character that an id cannot hol
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from enum import StrEnum
+from itertools import groupby
 from typing import Any
 from urllib.parse import quote
 
@@ -60,6 +62,11 @@ class CardSection:
     lines: tuple[CardLine, ...]
     target: str = ""
 
+    def by_event(self) -> Iterator[tuple[str, tuple[CardLine, ...]]]:
+        """Each event with its lines; only neighbours stand together."""
+        for event, lines in groupby(self.lines, key=lambda line: line.event):
+            yield event, tuple(lines)
+
 
 @dataclass(frozen=True, slots=True)
 class Card:
@@ -78,6 +85,11 @@ class Card:
     def leads(self) -> bool:
         """Whether any of its rows leads to another state."""
         return any(section.target for section in self.sections)
+
+    @property
+    def classes(self) -> str:
+        """What it is, as an element's classes."""
+        return " ".join(filter(None, ("group" if self.group else "state", "happy" if self.happy else "", self.outcome)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,27 +120,24 @@ class Picture:
         return next(each.title for each in self.cards if each.id == card)
 
 
-def happy_steps(table: Table[Any]) -> dict[str, StrEnum]:
-    """The rows of the happy path in order, each with the state in which it fires."""
+def happy_steps(table: Table[Any]) -> list[tuple[StrEnum, str, StrEnum]]:
+    """The happy path step by step: the state in which a row fires, its id, the state after it."""
     rows = {row.id: row for row in table.rows}
-    steps: dict[str, StrEnum] = {}
+    steps: list[tuple[StrEnum, str, StrEnum]] = []
     state = table.initial
     for identity in table.happy:
         row = rows[identity]
-        steps[identity] = state if state in row.sources else row.sources[0]
-        state = row.target(steps[identity])
+        before = state if state in row.sources else row.sources[0]
+        state = row.target(before)
+        steps.append((before, identity, state))
     return steps
 
 
 def happy_path(table: Table[Any]) -> tuple[str, ...]:
     """State, row, state, row, … state: the happy path as people say it; empty where none is declared."""
     steps = happy_steps(table)
-    if not steps:
-        return ()
-    rows = {row.id: row for row in table.rows}
-    last, state = list(steps.items())[-1]
-    walked = [word for row, at in steps.items() for word in (at.value, row)]
-    return tuple(map(one_line, (*walked, rows[last].target(state).value)))
+    words = [word for before, row, _ in steps for word in (before.value, row)]
+    return tuple(map(one_line, (*words, *(after.value for _, _, after in steps[-1:]))))
 
 
 def element_id(text: str) -> str:

@@ -26,10 +26,6 @@ class Box:
     def bottom(self) -> float:
         return self.y + self.height
 
-    def moved(self, down: float) -> Box:
-        """The same box, further down."""
-        return Box(self.x, self.y + down, self.width, self.height)
-
     @property
     def middle(self) -> float:
         return self.y + self.height / 2
@@ -53,11 +49,6 @@ class Node:
     top: float
     stays: Stays | None = None
 
-    def moved(self, down: float) -> Node:
-        """The same node, further down."""
-        stays = Stays(self.stays.label, self.stays.box.moved(down)) if self.stays else None
-        return Node(self.card, self.title, self.box.moved(down), self.top + down, stays)
-
 
 @dataclass(frozen=True, slots=True)
 class EdgePath:
@@ -70,10 +61,6 @@ class EdgePath:
     corners: tuple[Point, ...]
     label: Label
     box: Box
-
-    def moved(self, down: float) -> EdgePath:
-        """The same line, further down."""
-        return EdgePath(self.edge, tuple((x, y + down) for x, y in self.corners), self.label, self.box.moved(down))
 
 
 @dataclass(frozen=True, slots=True)

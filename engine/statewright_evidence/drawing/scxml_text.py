@@ -29,8 +29,8 @@ SPECIAL = r"[^\w .:/()-]|\b[tfn](?=(?:rue|alse|ull)\b)"
 conditions into its own language word by word; of the words that such a one replaces, the first letter."""
 
 
-def scxml_document(table: Table[Any]) -> str:
-    """The table in SCXML 1.0 with the ECMAScript data model."""
+def scxml(table: Table[Any]) -> str:
+    """The table as a state chart of the W3C, in SCXML 1.0 with the ECMAScript data model."""
     ids = state_ids(table)
     head = {
         "xmlns": "http://www.w3.org/2005/07/scxml",

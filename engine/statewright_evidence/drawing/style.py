@@ -25,15 +25,6 @@ PALETTE = {
 }
 """Each colour in light and in dark."""
 
-PAIRS = (
-    *((colour, "paper") for colour in ("ink", "quiet", "onward", "happy", "success", "partial", "failed", "stop")),
-    *((colour, "card") for colour in ("ink", "quiet", "onward", "happy", "success", "partial", "failed", "stop")),
-    *((colour, f"{colour}-tint") for colour in ("happy", "success", "partial", "failed")),
-    *((colour, "happy-tint") for colour in ("ink", "quiet", "stop")),
-    *((colour, "head") for colour in ("ink", "quiet")),
-)
-"""Every text colour with every ground that it stands on: a contrast of 4.5 or more (WCAG 2.2, 1.4.3), light and dark."""
-
 ENDS = (EdgeKind.SUCCESS, EdgeKind.PARTIAL, EdgeKind.FAILED)
 WAYS = (EdgeKind.HAPPY, EdgeKind.ONWARD, *ENDS)
 

@@ -19,15 +19,12 @@ def cards(found: Iterable[SetCard], name: str) -> Iterable[str]:
 
 def _card(found: SetCard, document: str) -> str:
     card, box = found.card, found.box
-    kinds = " ".join(
-        filter(None, ("card", "group" if card.group else "state", "happy" if card.happy else "", card.outcome or ""))
-    )
     label = quoteattr(f"rows of {card.title}" if not card.group else f"rows {card.title}")
     head = Box(box.x + 1, box.y + 1, box.width - 2, HEAD_HEIGHT - 2 + (len(found.title) - 1) * 16)
     identity = f"{card.id}--rows" if card.leads or not card.group else card.id
     return "\n".join(
         [
-            f'<g id={quoteattr(identity)} class="{kinds}" role="graphics-object" aria-label={label}>',
+            f'<g id={quoteattr(identity)} class="card {card.classes}" role="graphics-object" aria-label={label}>',
             rectangle("frame", box, CORNER),
             rectangle("head", head, CORNER - 1),
             *(centred("name", text.text, text.x, text.y) for text in found.title),

@@ -67,20 +67,17 @@ def loop_arrow(x: float, y: float) -> str:
 
 def _node(node: Node, found: Overview) -> str:
     card, box = node.card, node.box
-    kinds = " ".join(
-        filter(None, ("node", "group" if card.group else "state", "happy" if card.happy else "", card.outcome or ""))
-    )
     middle, down = box.x + box.width / 2, 14 if card.group else 16
     names = (centred("name", text, middle, node.top + down + at * 16) for at, text in enumerate(node.title))
     stays = _stays(node.stays) if node.stays else ""
-    words = said(card, found)
+    words = _said(card, found)
     return (
-        f'<g id={quoteattr(card.id)} class="{kinds}" role="graphics-object" tabindex="0" aria-label={quoteattr(words)}>'
-        f"<title>{escape(words)}</title>{_frame(card, box)}{''.join(names)}{stays}</g>"
+        f'<g id={quoteattr(card.id)} class="node {card.classes}" role="graphics-object" tabindex="0" '
+        f"aria-label={quoteattr(words)}><title>{escape(words)}</title>{_frame(card, box)}{''.join(names)}{stays}</g>"
     )
 
 
-def said(card: Card, found: Overview) -> str:
+def _said(card: Card, found: Overview) -> str:
     """What a screen reader says about a state: what it is, and where its lines lead."""
     if card.outcome:
         return f"end {card.title}"

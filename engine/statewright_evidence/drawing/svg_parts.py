@@ -9,7 +9,6 @@ from xml.sax.saxutils import escape, quoteattr
 from statewright_evidence.drawing.places import Box, Point
 from statewright_evidence.drawing.style import style_sheet
 from statewright_evidence.drawing.type_metrics import text_width
-from statewright_states.frozen import dataclass
 
 PAGE_WIDTH = 1120.0
 """Type of 12 is then read as 14 pixels in a window of 1400, and as 11 in a forge's column of 1012."""
@@ -23,28 +22,21 @@ ARROW_HALF_WIDTH = 0.42
 """As a share of the arrow's length."""
 
 
-@dataclass(frozen=True, slots=True)
-class Caption:
-    """What a drawing says of itself to those who do not see it; ``id`` begins the ids of these texts."""
+def page(identity: str, size: tuple[float, float], body: Iterable[str], *, kind: str, title: str, description: str) -> str:
+    """A stand-alone SVG document of this width and height, light or dark as the reader's system is.
 
-    id: str
-    kind: str
-    title: str
-    description: str
-
-
-def page(said: Caption, size: tuple[float, float], body: Iterable[str]) -> str:
-    """A stand-alone SVG document of this width and height, light or dark as the reader's system is."""
+    ``kind``, ``title`` and ``description`` are for those who do not see it; ``identity`` begins the ids of these texts.
+    """
     width, height = map(number, size)
-    names = quoteattr(f"{said.id}--title"), quoteattr(f"{said.id}--description")
-    labelled = quoteattr(f"{said.id}--title {said.id}--description")
+    names = quoteattr(f"{identity}--title"), quoteattr(f"{identity}--description")
+    labelled = quoteattr(f"{identity}--title {identity}--description")
     opening = f"""\
 <?xml version="1.0" encoding="UTF-8"?>
 <svg xmlns="http://www.w3.org/2000/svg" class="statewright-drawing" lang="en" viewBox="0 0 {width} {height}"
   width="100%" style="max-width: {number(size[0] * MAX_SCALE)}px"
-  role="graphics-document document" aria-roledescription={quoteattr(said.kind)} aria-labelledby={labelled}>
-<title id={names[0]}>{escape(said.title)}</title>
-<desc id={names[1]}>{escape(said.description)}</desc>
+  role="graphics-document document" aria-roledescription={quoteattr(kind)} aria-labelledby={labelled}>
+<title id={names[0]}>{escape(title)}</title>
+<desc id={names[1]}>{escape(description)}</desc>
 <style>
 {style_sheet(".statewright-drawing")}
 </style>
@@ -77,6 +69,12 @@ def rectangle(kind: str, box: Box, radius: float = 0) -> str:
     corner = f' rx="{number(radius)}"' if radius else ""
     place = f'x="{number(box.x)}" y="{number(box.y)}" width="{number(box.width)}" height="{number(box.height)}"'
     return f'<rect class="{kind}" {place}{corner}/>'
+
+
+def sample(way: str, words: str, head: float) -> str:
+    """A line as it is drawn, with a head of this length, and beside it what it means."""
+    edge = f'<g class="edge {way}"><path class="line" d="M0,0H38"/>{arrow((46, 0), (0, 0), head)}</g>'
+    return edge + fixed_text("", words, 56, 4, 12)
 
 
 def rounded_path(corners: Sequence[Point]) -> str:

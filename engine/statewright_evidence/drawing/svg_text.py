@@ -8,14 +8,17 @@ goes through the states in the order of the happy path, then through the rows.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 from xml.sax.saxutils import escape
 
 from statewright_evidence.drawing.columns import columns
+from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
-from statewright_evidence.drawing.picture import Card, EdgeKind, Picture
+from statewright_evidence.drawing.picture import EdgeKind, Picture
 from statewright_evidence.drawing.svg_cards import cards
 from statewright_evidence.drawing.svg_overview import lines, loop_arrow, nodes
-from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, Caption, arrow, fixed_text, moved, number, page
+from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH, fixed_text, moved, number, page, sample
+from statewright_states.form.table import Table
 
 LEGEND_TOP = 74.0
 LEGEND_ROW_HEIGHT = 22.0
@@ -38,12 +41,13 @@ OVERVIEW_TOP = 138.0
 ROWS_GAP = 64.0
 
 
-def svg_document(drawn: Picture) -> str:
-    """The picture as a stand-alone SVG document, light or dark as the reader's system is."""
+def svg(table: Table[Any]) -> str:
+    """The table as a picture: a stand-alone SVG document, light or dark as the reader's system is."""
+    drawn = picture(table)
     found = overview(drawn)
     titles = {card.id: card.title for card in drawn.cards}
     order = {node.card.id: number for number, node in enumerate(found.nodes)}
-    ordered = sorted(drawn.cards, key=lambda card: _place(card, order))
+    ordered = sorted(drawn.cards, key=lambda card: (card.last, order.get(card.id, len(order))))
     width = max(PAGE_WIDTH, found.width + 2 * MARGIN)
     placed, rows_height = columns(ordered, width - 2 * MARGIN)
     rows_top = OVERVIEW_TOP + found.height + ROWS_GAP
@@ -57,12 +61,9 @@ def svg_document(drawn: Picture) -> str:
         f'<text class="subtitle" y="{number(rows_top - 18)}">{ROWS_TITLE}</text>',
         moved("cards", 0, rows_top, cards(placed, drawn.name)),
     ]
-    said = Caption(drawn.id, "state diagram", f"The {drawn.name} machine", _description(drawn))
-    return page(said, (width, rows_top + rows_height + MARGIN), body)
-
-
-def _place(card: Card, order: dict[str, int]) -> tuple[int, int]:
-    return (card.last, order.get(card.id, len(order)))
+    size = width, rows_top + rows_height + MARGIN
+    title = f"The {drawn.name} machine"
+    return page(drawn.id, size, body, kind="state diagram", title=title, description=_description(drawn))
 
 
 def _description(drawn: Picture) -> str:
@@ -79,15 +80,9 @@ def _summary(drawn: Picture) -> str:
 
 
 def _legend() -> Iterable[str]:
-    samples = [_sample(kind, words) for kind, words in LEGEND_EDGES]
+    samples = [sample(kind, words, 14 if kind is EdgeKind.HAPPY else 9) for kind, words in LEGEND_EDGES]
     samples.insert(3, f'<g class="loop">{loop_arrow(18, 0)}</g>{fixed_text("", "keeps the state", 56, 4, 12)}')
     samples += [fixed_text(kind, words, 0, 4, 12) for kind, words in LEGEND_WORDS]
-    for at, sample in enumerate(samples):
+    for at, each in enumerate(samples):
         x, y = at % LEGEND_COLUMNS * LEGEND_ITEM_WIDTH, at // LEGEND_COLUMNS * LEGEND_ROW_HEIGHT
-        yield f'<g transform="translate({number(x)} {number(y)})">{sample}</g>'
-
-
-def _sample(kind: EdgeKind, words: str) -> str:
-    head = arrow((46, 0), (0, 0), 14 if kind is EdgeKind.HAPPY else 9)
-    edge = f'<g class="edge {kind}"><path class="line" d="M0,0H38"/>{head}</g>'
-    return edge + fixed_text("", words, 56, 4, 12)
+        yield f'<g transform="translate({number(x)} {number(y)})">{each}</g>'

@@ -6,7 +6,7 @@ from collections import Counter
 from enum import StrEnum
 from typing import Any
 
-from statewright_states.form.question import Answer, Condition
+from statewright_states.form.question import Answer
 from statewright_states.form.row import Ignore, Row
 from statewright_states.form.table import Table
 
@@ -16,19 +16,15 @@ def one_line(text: str) -> str:
     return "".join(letter for letter in " ".join(text.split()) if letter.isprintable())
 
 
-def telling_conditions(table: Table[Any], declared: Row | Ignore) -> tuple[Condition, ...]:
-    """The conditions that tell a row from the others of its cell: the ordinary answers are left out.
+def brief(table: Table[Any], declared: Row | Ignore) -> tuple[str, ...]:
+    """The conditions that tell a row from the others of its cell, as text: the ordinary answers are left out.
 
     Ordinary is the answer to a yes-or-no question that at least two rows of the cell which go on (do not end the
     machine) ask for, and more than half of those which ask that question. The whole row is in the tooltip.
     """
     ordinary = _ordinary_answers(table, declared)
-    return tuple(condition for condition in declared.when if ordinary.get(condition.question.name) != condition.allowed)
-
-
-def brief(table: Table[Any], declared: Row | Ignore) -> tuple[str, ...]:
-    """The telling conditions as text; empty where the event alone decides."""
-    return tuple(one_line(str(condition)) for condition in telling_conditions(table, declared))
+    telling = (condition for condition in declared.when if ordinary.get(condition.question.name) != condition.allowed)
+    return tuple(one_line(str(condition)) for condition in telling)
 
 
 def all_conditions(declared: Row | Ignore) -> str:

@@ -32,8 +32,8 @@ MAX_LINE_CHARS = 128
 Json = dict[str, Any] | list[Any] | str | bool
 
 
-def xstate_document(table: Table[Any]) -> str:
-    """The table as the JSON of an XState machine."""
+def xstate(table: Table[Any]) -> str:
+    """The table as the JSON of an XState v5 machine."""
     ids = state_ids(table)
     machine = {
         "id": plain_name(table.name, "machine"),

@@ -23,9 +23,9 @@ from typing import Any
 
 from hypothesis import currently_in_test_context
 
+from observations import Observed, Sighting, Source, observed
 from statewright import SQLiteJournal, verify
 from statewright.journal.reading import Record, read_record
-from statewright_evidence.coverage.observations import Observed, Sighting, Source, observed
 from statewright_states.errors import JournalError
 from statewright_states.form.row import Event
 from statewright_states.form.table import Ignored, Refused, Taken

@@ -23,7 +23,6 @@ from statewright.journal.verify import verify
 from statewright.machine import machine_for
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright.views.plan_build_state import MixedState
-from statewright_evidence.differences.surgery import Stated, operated
 from statewright_providers.scripted import Item, ScriptedProvider
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError, ServerFailed
@@ -33,6 +32,7 @@ from statewright_states.requirements import TABLES, stated_in
 from statewright_states.run.table import RUN
 from statewright_states.tool.table import TOOL
 from statewright_states.words.ports import Journal
+from surgery import Stated, operated
 
 LOOK, PAY, DONE, DOWN = asks(call("look")), asks(call("pay")), says("done"), ServerFailed("down")
 STATED: Mapping[str, Stated] = {stated.id: stated for table in TABLES for stated in stated_in(table)}

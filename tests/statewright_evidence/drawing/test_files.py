@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from statewright_evidence.drawing import all_drawings, drawings, stale_drawings, write_drawings
+from statewright_evidence.drawing import FORMATS, drawings, stale_drawings, write_drawings
 from statewright_evidence.drawing.__main__ import main
 
 DIAGRAMS = Path(__file__).parents[3] / "diagrams"
@@ -22,7 +22,7 @@ def test_every_machine_and_the_map_have_every_file() -> None:
     names = ("run", "call", "tool", "plan_build")
     assert set(drawings()) == {f"{name}.{suffix}" for name in (*names, "map") for suffix in ("mmd", "svg", "md")}
     for_programs = {"map.dot", *(f"{name}.{suffix}" for name in names for suffix in ("dot", "scxml", "xstate.json"))}
-    assert set(all_drawings()) == {*drawings(), *for_programs}
+    assert set(drawings(FORMATS)) == {*drawings(), *for_programs}
 
 
 def test_only_what_people_read_is_in_the_repository() -> None:

@@ -15,7 +15,7 @@ from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
 from statewright_evidence.drawing.picture import EdgeKind, Picture
 from statewright_evidence.drawing.places import Box, EdgePath, Overview, Point
-from statewright_evidence.drawing.style import PAIRS, PALETTE, style_sheet
+from statewright_evidence.drawing.style import PALETTE, style_sheet
 from statewright_evidence.drawing.svg_parts import MARGIN, PAGE_WIDTH
 from statewright_evidence.drawing.type_metrics import fill, text_width
 from statewright_states.call.table import CALL
@@ -28,6 +28,14 @@ TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD, lamp())
 PICTURES = {table.name: picture(table) for table in TABLES}
 OVERVIEWS = {name: overview(drawn) for name, drawn in PICTURES.items()}
 CARDS = {name: columns(drawn.cards, PAGE_WIDTH - 2 * MARGIN) for name, drawn in PICTURES.items()}
+PAIRS = (
+    *((colour, "paper") for colour in ("ink", "quiet", "onward", "happy", "success", "partial", "failed", "stop")),
+    *((colour, "card") for colour in ("ink", "quiet", "onward", "happy", "success", "partial", "failed", "stop")),
+    *((colour, f"{colour}-tint") for colour in ("happy", "success", "partial", "failed")),
+    *((colour, "happy-tint") for colour in ("ink", "quiet", "stop")),
+    *((colour, "head") for colour in ("ink", "quiet")),
+)
+"""Every text colour with every ground that it stands on: a contrast of 4.5 or more (WCAG 2.2, 1.4.3), light and dark."""
 every_picture = pytest.mark.parametrize("name", PICTURES)
 
 

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pytest
 
 from statewright.core.links import LINKS, MACHINES, Participant
+from statewright_evidence.drawing.formats import MAP_FORMATS, map_drawing
 from statewright_evidence.drawing.map_layout import MapLine, map_layout
-from statewright_evidence.drawing.maps import MAP_FORMATS, map_drawing
 from statewright_evidence.drawing.places import Box
 from statewright_evidence.drawing.svg_parts import MARGIN
 from statewright_states.errors import ConfigurationError

@@ -210,14 +210,11 @@ def _joined(regions: Sequence[Cases], domain: Cases) -> Sequence[Cases]:
     while count != len(regions):
         count = len(regions)
         for name, order in domain.items():
-            groups: dict[tuple[tuple[Answer, ...], ...], set[Answer]] = {}
+            alike: dict[tuple[tuple[Answer, ...], ...], list[Cases]] = {}
             for cases in regions:
-                others = tuple(given for other, given in cases.items() if other != name)
-                groups.setdefault(others, set()).update(cases[name])
-            rest = [other for other in domain if other != name]
+                alike.setdefault(tuple(given for other, given in cases.items() if other != name), []).append(cases)
             regions = [
-                {**dict(zip(rest, others, strict=True)), name: tuple(answer for answer in order if answer in given)}
-                for others, given in groups.items()
+                {**group[0], name: tuple(answer for answer in order if any(answer in cases[name] for cases in group))}
+                for group in alike.values()
             ]
-            regions = [{question: cases[question] for question in domain} for cases in regions]
     return regions

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
-from statewright_evidence.coverage.independence import Pair, independence_pair
-from statewright_evidence.coverage.observations import Observed, Sighting, Source, Value
+from independence import Pair, independence_pair
+from observations import Observed, Sighting, Source, Value
 from statewright_states.form.question import Question
 from statewright_states.form.row import Cell
 from statewright_states.form.table import EMPTY_CELL, Table

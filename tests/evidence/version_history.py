@@ -20,13 +20,13 @@ from statewright_evidence.differences.impact_text import impact_lines
 from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
 from statewright_evidence.differences.touched import TestsOfRows, touched
 from statewright_evidence.section import Outcome, Section
-from statewright_states.errors import ConfigurationError, InternalError
+from statewright_providers import ScriptedProvider
+from statewright_states.errors import ConfigurationError
 from statewright_states.form.table import Table
 from statewright_states.run.facts import RunFacts, RunState
 from statewright_states.run.table import RUN
 from statewright_states.versions import Version, versions
 from statewright_states.words.messages import LLMResponse
-from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 Properties = Mapping[str, Sequence[str]]
 TITLE = "Versions of the tables"
@@ -141,25 +141,8 @@ def example_change() -> Table[RunFacts]:
 async def _example() -> list[RunImpact]:
     journal = MemoryJournal()
     for name, replies in EXAMPLE.items():
-        await AgentLoop(_Says(replies), journal=journal).run("the task", run_id=name)
+        await AgentLoop(ScriptedProvider(replies), journal=journal).run("the task", run_id=name)
     return [found async for found in impacts(journal, of_table(example_change()))]
-
-
-class _Says:
-    """A model that says what it is to say."""
-
-    model = "example"
-
-    def __init__(self, replies: Sequence[LLMResponse]) -> None:
-        self._left = list(replies)
-
-    async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
-        if not self._left:
-            raise InternalError("the example asks the model once too often", where="the evidence of versions")
-        return self._left.pop(0)
-
-    async def aclose(self) -> None:
-        """Nothing to release."""
 
 
 def _example_document(example: Sequence[RunImpact]) -> Iterator[str]:

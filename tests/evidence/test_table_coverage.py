@@ -13,16 +13,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from independence import Pair, PairKind, independence_pair
+from observations import Observed, Sighting, Source, observed
 from statewright import AgentLoop, LLMResponse, MemoryJournal
 from statewright.journal.reading import read_record
-from statewright_evidence.coverage.coverage import CellOutcome, TableCoverage, coverage
-from statewright_evidence.coverage.independence import Pair, PairKind, independence_pair
-from statewright_evidence.coverage.observations import Observed, Sighting, Source, observed
 from statewright_providers.scripted import ScriptedProvider
 from statewright_states.form.question import Answer, Condition, Question, yes_no
 from statewright_states.form.row import SAME, Cell, Event, Ignore, Row
 from statewright_states.form.table import Table
 from statewright_states.run.table import RUN
+from table_coverage import CellOutcome, TableCoverage, coverage
 
 # -- a small table: a lamp ---------------------------------------------------------------------------------------------
 

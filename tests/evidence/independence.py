@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from itertools import combinations
 
-from statewright_evidence.coverage.observations import Sighting, Source, Value
+from observations import Sighting, Source, Value
 from statewright_states.form.row import Cell
 from statewright_states.frozen import dataclass
 

@@ -1,1 +1,0 @@
-"""Which rows, cells and answers the journals of runs show."""
