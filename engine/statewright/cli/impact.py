@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import asdict, dataclass, field
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.machine_names import Machines, chosen_of, machines_named
+from statewright.cli.machine_names import Machines, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable, remarks
 from statewright.cli.runs import resolve_run
@@ -75,17 +76,14 @@ def impact(
 async def _replay(
     named: str, runs: Sequence[str], machine: str | None, options: JournalOptions, console: Console | None
 ) -> _Told:
-    changed = _single(chosen_of(await machines_named(named, options), machine, named), named)
-    journal = options.store()
+    changed = _single(await machines_named(named, options, machine), named)
     told = _Told()
-    try:
+    async with aclosing(options.store()) as journal:
         run_ids = [await resolve_run(journal, run) for run in runs] or None
         async for found in impacts(journal, changed, run_ids):
             told.counts[found.effect] += 1
             if found.effect in TOLD:
                 _tell(told, found, console)
-    finally:
-        await journal.aclose()
     if console is not None:
         _sum_up(told, changed, console)
     return told

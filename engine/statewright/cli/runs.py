@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import asdict
 from typing import Annotated
 
@@ -92,12 +93,10 @@ def runs(
 
 
 async def _lines(journal: Journal, limit: int) -> tuple[list[RunLine], int]:
-    try:
+    async with aclosing(journal):
         known = await journal.run_ids()
         shown: Sequence[str] = known[-limit:] if limit else known
         return [await _line(journal, run_id) for run_id in shown], len(known) - len(shown)
-    finally:
-        await journal.aclose()
 
 
 async def _line(journal: Journal, run_id: str) -> RunLine:
