@@ -8,6 +8,7 @@ whose usage is equal have sent requests of equal size. Being a process of its ow
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -86,6 +87,7 @@ async def _serve() -> None:
     server = await asyncio.start_server(_answer, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
     await asyncio.to_thread(sys.stdin.read)  # the pipe closes with whoever started this process
+    os._exit(0)  # with all connections that are still open
 
 
 if __name__ == "__main__":
