@@ -75,7 +75,6 @@ def remark_outcome(console: Console, state: AnyState, again: Again) -> None:
 def summary(state: AnyState) -> Text:
     """Status, stop reason and what it took."""
     word = "waiting" if state.waiting else state.status.value
-    tone = TONES["awaiting_approval"] if state.waiting else TONES.get(word, "")
     reason = state.stop_reason.value if state.stop_reason else "a person has to decide" if state.waiting else "not ended"
     judged = {True: "judged good", False: "judged not good", None: ""}[state.verified]
     facts = [
@@ -89,7 +88,7 @@ def summary(state: AnyState) -> Text:
         f"{state.cost_usd:.6f} USD" if state.cost_microusd else "",
         state.run_id,
     ]
-    return Text.assemble((word, tone), ("  " + " · ".join(fact for fact in facts if fact), ""))
+    return Text.assemble((word, TONES.get(word, "")), ("  " + " · ".join(fact for fact in facts if fact), ""))
 
 
 def error_text(error: str) -> Text:

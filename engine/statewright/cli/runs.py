@@ -23,7 +23,6 @@ from statewright.journal.reading import read_record
 from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
-from statewright_states.words.vocabulary import Status
 
 LAST = "last"
 MAX_NAMED = 5
@@ -122,19 +121,13 @@ def _print(console: Console, lines: Sequence[RunLine]) -> None:
     for line, age in zip(lines, ages, strict=True):
         row = Text.assemble(
             f"{line.run_id:<{width}}  ",
-            (f"{line.status:<8} ", _tone(line.status)),
+            (f"{line.status:<8} ", TONES.get(line.status, "")),
             f"{line.stop_reason or '':<20} {line.steps:>5} {age:>8}  ",
             (first_line(line.task, MAX_TASK_CHARS), "dim"),
         )
         if console.is_terminal:
             row.truncate(console.width, overflow="ellipsis")
         console.print(row)
-
-
-def _tone(status: str) -> str:
-    if status == "waiting":
-        return TONES["awaiting_approval"]
-    return "bold red" if status == "damaged" else "" if status == Status.RUNNING.value else TONES[status]
 
 
 def _age(age_s: float) -> str:

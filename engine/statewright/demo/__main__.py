@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
-from statewright.demo.screen import DemoScreen
+from statewright.demo.screen import DemoScreen, as_typed
 from statewright.journal.verify import verify
 from statewright_states.words.ports import Provider
 
@@ -55,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _demo(model: str | None, base_url: str | None, journal_path: Path | None) -> int:
-    provider = connect(model or f"scripted:{_as_typed(SCRIPT)}", base_url=base_url)
+    provider = connect(model or f"scripted:{as_typed(SCRIPT)}", base_url=base_url)
     run_id = names(clock()).run_id()
     books = _working_copy(HOME / "demo" / run_id)
     journal = SQLiteJournal(journal_path or HOME / "demo.db")
@@ -106,12 +105,6 @@ async def _check(journal: SQLiteJournal, screen: DemoScreen, run_id: str) -> boo
     if verification.ok:
         screen.replayed((await replay(journal, run_id)).decisions)
     return verification.ok
-
-
-def _as_typed(path: Path) -> str:
-    """The path as one would type it here."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else os.fspath(path)
 
 
 if __name__ == "__main__":
