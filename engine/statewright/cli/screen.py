@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -51,7 +50,7 @@ class Screen:
         self._resume()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._pause()
 
     # -- what happens ------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, StatewrightError, replay
 from statewright.agent.assemble import clock, connect, names
+from statewright.cli import settle_streams
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
@@ -26,9 +27,7 @@ SCRIPT = Path(__file__).with_name("script.json")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; the exit code means what it means for ``statewright run`` (see ``statewright.cli.exits``)."""
     given = _parser().parse_args(arguments)
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")  # an encoding without some character spells it out
+    settle_streams()
     try:
         return asyncio.run(_demo(given.model, given.base_url, given.journal))
     except StatewrightError as error:
