@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
+from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, RunName
 from statewright.cli.outcome import summary
 from statewright.cli.output import answers, print_json, printable
 from statewright.cli.recorded import AnyReplayed, AnyState, replayed, state_of
@@ -49,7 +49,7 @@ def verify_runs(
     *,
     all_runs: Annotated[bool, Parameter(name="--all")] = False,
     journal: JournalOptions = NO_JOURNAL,
-    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    json: JsonList = False,
 ) -> Exit:
     """Check the record of a run: the chain of hashes, every decision against the pinned tables, every payload.
 
@@ -61,8 +61,6 @@ def verify_runs(
         The run's id, the beginning or the end of it, or `last`.
     all_runs
         Check every run of the journal.
-    json
-        Print a JSON list.
     """
     if (run is None) != all_runs:
         raise ConfigurationError(

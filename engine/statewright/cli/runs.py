@@ -14,7 +14,7 @@ from rich.text import Text
 
 from statewright.agent import assemble
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
+from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList
 from statewright.cli.output import answers, first_line, print_json, remarks
 from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
@@ -66,7 +66,7 @@ def runs(
     *,
     journal: JournalOptions = NO_JOURNAL,
     limit: Annotated[int, Parameter(show_default=True)] = 20,
-    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    json: JsonList = False,
 ) -> Exit:
     """List the runs of a journal, newest last.
 
@@ -74,8 +74,6 @@ def runs(
     ----------
     limit
         How many of the newest; 0 lists all.
-    json
-        Print a JSON list.
     """
     lines, left_out = asyncio.run(_lines(journal.store(), max(limit, 0)))
     if json:
