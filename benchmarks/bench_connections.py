@@ -5,7 +5,6 @@ All send the same bytes to the same server and read the whole reply; nothing els
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
@@ -16,7 +15,7 @@ from typing import get_args
 import httpx
 import orjson
 from stub import running_stub
-from workload import SYSTEM, TASK, interleaved, print_table, ratio
+from workload import SYSTEM, TASK, interleaved, print_table, ratio, start
 
 from statewright_providers.connection import HttpTransport
 from statewright_providers.http import Endpoint
@@ -71,7 +70,7 @@ async def compared(base: str, at_once: int, rounds: int) -> list[str]:
     return [f"{at_once}", *per_request, *(f"{ratio(times, alone)[0]:.2f}" for times in ours)]
 
 
-async def main(at_once: list[int], rounds: int) -> None:
+async def main(*, at_once: tuple[int, ...] = AT_ONCE, rounds: int = 5) -> None:
     with running_stub() as base:
         print(f"{REQUESTS} requests, {rounds} rounds; CPU in µs per request\n")
         heads = ["under way at once", "httpx client", *TRANSPORTS, *(f"{http}: ratio" for http in TRANSPORTS)]
@@ -79,8 +78,4 @@ async def main(at_once: list[int], rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--at-once", type=int, nargs="+", default=list(AT_ONCE))
-    options = parser.parse_args()
-    asyncio.run(main(options.at_once, options.rounds))
+    start(main, __doc__)

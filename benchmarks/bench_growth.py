@@ -6,8 +6,6 @@ the bare loop encodes everything anew, the engine joins what it has encoded befo
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import gc
 import tempfile
 from collections.abc import Mapping
@@ -17,7 +15,19 @@ from pathlib import Path
 from statistics import median
 
 from stub import running_stub
-from workload import BareLoop, InProcessModel, Pages, Work, engine_loop, finished, http_loop, print_table, ratio, registry
+from workload import (
+    BareLoop,
+    InProcessModel,
+    Pages,
+    Work,
+    engine_loop,
+    finished,
+    http_loop,
+    print_table,
+    ratio,
+    registry,
+    start,
+)
 
 from statewright import SQLiteJournal
 
@@ -61,8 +71,8 @@ async def measured(works: Mapping[str, Work], pages: Pages, rounds: int) -> dict
     return {name: Growth.of(times[1:]) for name, times in runs.items()}
 
 
-async def main(rounds: int, size: int) -> None:
-    pages = Pages(size, STEPS)
+async def main(*, rounds: int = 7, result_bytes: int = 2_000) -> None:
+    pages = Pages(result_bytes, STEPS)
     tools = registry(pages)
     with tempfile.TemporaryDirectory() as folder, running_stub() as base:
         url = f"{base}/steps/{STEPS}/v1"
@@ -75,7 +85,7 @@ async def main(rounds: int, size: int) -> None:
         await alone.aclose()
         await ours.aclose()
     growths = engine | http
-    print(f"{STEPS} steps, results of {size / 1000:g} kB, journal at normal; CPU in µs per step, limit {LIMIT}\n")
+    print(f"{STEPS} steps, results of {result_bytes / 1000:g} kB, journal at normal; CPU in µs per step, limit {LIMIT}\n")
     rows = [growth.row(name) for name, growth in growths.items()]
     print_table(["", "step 10", "step 200", "growth (median)", "growth (best)"], rows)
     first, _ = ratio(http["engine over HTTP"].early, http["bare over HTTP"].early)
@@ -86,8 +96,4 @@ async def main(rounds: int, size: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--result-bytes", type=int, default=2_000)
-    options = parser.parse_args()
-    asyncio.run(main(options.rounds, options.result_bytes))
+    start(main, __doc__)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
@@ -10,7 +9,7 @@ from collections import defaultdict
 from importlib.util import find_spec
 from statistics import median
 
-from workload import print_table
+from workload import print_table, start
 
 LIMIT_S = 0.35
 ALL_NAMES = "from statewright import *"
@@ -62,7 +61,7 @@ def row(name: str, program: str, rounds: int) -> list[str]:
     return [name, *(f"{seconds:.3f}" for times in (walls, cpus) for seconds in (min(times), median(times))), verdict]
 
 
-def main(rounds: int) -> None:
+def main(*, rounds: int = 15) -> None:
     print(f"Imports in {rounds} fresh processes each, limit {LIMIT_S} s\n")
     heads = ["what", "wall, s: best", "median", "CPU, s: best", "median", "verdict"]
     print_table(heads, [row(name, program, rounds) for name, program in PROGRAMS.items()])
@@ -73,6 +72,4 @@ def main(rounds: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    main(parser.parse_args().rounds)
+    start(main, __doc__)

@@ -5,13 +5,14 @@ An append is what the engine writes after a model's reply: one entry and two pay
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import tempfile
 import time
 from pathlib import Path
+from typing import Annotated
 
-from workload import print_table
+from cyclopts import Parameter
+from workload import print_table, start
 
 from statewright import MemoryJournal, SQLiteJournal
 from statewright.journal.entry import NO_HASH, chain
@@ -47,25 +48,24 @@ async def measured(journal: Journal, runs: int, appends: int) -> list[str]:
     return [f"{appends / wall:.0f}", f"{1e6 * cpu / appends:.0f}"]
 
 
-async def main(appends: int, folder: Path) -> None:
-    journals: dict[str, Journal] = {
-        "memory": MemoryJournal(),
-        "SQLite memory": SQLiteJournal(folder / "memory.db", durability="memory"),
-        "SQLite normal": SQLiteJournal(folder / "normal.db", durability="normal"),
-        "SQLite full": SQLiteJournal(folder / "full.db", durability="full"),
-    }
+Folder = Annotated[Path | None, Parameter(help="Where to write (default: a temporary folder).")]
+
+
+async def main(*, appends: int = 4_000, folder: Folder = None) -> None:
     rows: list[list[str]] = []
-    for name, journal in journals.items():
-        rows.append([name, *await measured(journal, 1, appends), *await measured(journal, 100, appends)])
-        await journal.aclose()
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        journals: dict[str, Journal] = {
+            "memory": MemoryJournal(),
+            "SQLite memory": SQLiteJournal(Path(place) / "memory.db", durability="memory"),
+            "SQLite normal": SQLiteJournal(Path(place) / "normal.db", durability="normal"),
+            "SQLite full": SQLiteJournal(Path(place) / "full.db", durability="full"),
+        }
+        for name, journal in journals.items():
+            rows.append([name, *await measured(journal, 1, appends), *await measured(journal, 100, appends)])
+            await journal.aclose()
     print(f"{appends} appends of one entry and {BLOBS_PER_APPEND} payloads\n")
     print_table(["journal", "one run: appends/s", "CPU µs", "100 runs: appends/s", "CPU µs"], rows)
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--appends", type=int, default=4_000)
-    parser.add_argument("--folder", type=Path, help="where to write; a temporary folder unless given")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory(dir=options.folder) as place:
-        asyncio.run(main(options.appends, Path(place)))
+    start(main, __doc__)

@@ -5,13 +5,12 @@ All runs share one machine per table. Bytes are Python's own count (``tracemallo
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import gc
 import tracemalloc
 
 from transitions import Machine
-from workload import DONE, Pages, engine_loop, print_table, registry
+from workload import DONE, Pages, engine_loop, print_table, registry, start
 
 from statewright import AgentState, LLMResponse, MemoryJournal
 from statewright.journal.entry import TABLES
@@ -55,7 +54,7 @@ def _sizes(size: int, runs: int) -> tuple[str, str]:
     return f"{size / runs:.0f}", f"{size / 1e6:.0f}"
 
 
-async def main(runs: int) -> None:
+async def main(*, runs: int = 10_000) -> None:
     model = WaitingModel(runs)
     loop = engine_loop(model, registry(Pages(200, 1)), 1, MemoryJournal())
     tracemalloc.start()
@@ -84,6 +83,4 @@ async def main(runs: int) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=10_000)
-    asyncio.run(main(parser.parse_args().runs))
+    start(main, __doc__)

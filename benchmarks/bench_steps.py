@@ -6,8 +6,6 @@ of a bare step over HTTP. The last line says how much is written to the disk for
 
 from __future__ import annotations
 
-import argparse
-import asyncio
 import sqlite3
 import tempfile
 from contextlib import closing
@@ -27,6 +25,7 @@ from workload import (
     print_table,
     ratio,
     registry,
+    start,
 )
 
 from statewright import MemoryJournal, SQLiteJournal
@@ -110,11 +109,11 @@ def _on_disk(path: Path) -> tuple[int, list[int]]:
         return Path(f"{path}-wal").stat().st_size, said
 
 
-async def main(steps: int, rounds: int, sizes: list[int]) -> None:
+async def main(*, steps: int = 50, rounds: int = 15, result_bytes: tuple[int, ...] = RESULT_BYTES) -> None:
     with tempfile.TemporaryDirectory() as folder, running_stub() as base:
         print(f"{steps} tool steps over HTTP, journal at normal, {rounds} rounds; CPU in µs per step, limit {LIMIT}\n")
         heads = ["tool result", "bare", "ours", "ratio (median)", "ratio (best)", "ratio in memory", "verdict"]
-        print_table(heads, [await over_http(base, Path(folder), steps, size, rounds) for size in sizes])
+        print_table(heads, [await over_http(base, Path(folder), steps, size, rounds) for size in result_bytes])
         print(f"The engine alone, without HTTP, 2 kB results; CPU in µs per step, limit {ALONE_LIMIT} of a bare step\n")
         alone = await in_process(base, Path(folder), steps, 2_000, rounds)
         print_table(["journal", "median", "best", "of a bare step", "verdict"], alone)
@@ -122,9 +121,4 @@ async def main(steps: int, rounds: int, sizes: list[int]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--steps", type=int, default=50)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--result-bytes", type=int, nargs="+", default=list(RESULT_BYTES))
-    options = parser.parse_args()
-    asyncio.run(main(options.steps, options.rounds, options.result_bytes))
+    start(main, __doc__)

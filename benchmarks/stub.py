@@ -8,10 +8,11 @@ whose usage is equal have sent requests of equal size. Being a process of its ow
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import orjson
@@ -31,31 +32,15 @@ def running_stub() -> Iterator[str]:
             process.stdin.close()
 
 
-class Connection(asyncio.Protocol):
-    """One client's connection; requests are answered in order."""
-
-    def __init__(self) -> None:
-        self._received = bytearray()
-        self._head: tuple[str, int] | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        self._received += data
-        if self._head is None:
-            if b"\r\n\r\n" not in self._received:
-                return
-            head, _, self._received = self._received.partition(b"\r\n\r\n")
-            self._head = _path_and_length(head)
-        path, length = self._head
-        if len(self._received) >= length:
-            self._transport.write(_response(path, bytes(self._received)))
-            self._head, self._received = None, bytearray()
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """One client's connection, until it is closed; requests are answered in order."""
+    with closing(writer), suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            path, length = _path_and_length(await reader.readuntil(b"\r\n\r\n"))
+            writer.write(_response(path, await reader.readexactly(length)))
 
 
-def _path_and_length(head: bytes | bytearray) -> tuple[str, int]:
+def _path_and_length(head: bytes) -> tuple[str, int]:
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
     return first.split(" ")[1], int(headers["content-length"])
@@ -99,10 +84,10 @@ def _completion(done: int, steps: int, request_bytes: int) -> dict[str, Any]:
 
 
 async def _serve() -> None:
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(Connection, "127.0.0.1", 0)
+    server = await asyncio.start_server(_answer, "127.0.0.1", 0)
     print(server.sockets[0].getsockname()[1], flush=True)
-    await loop.run_in_executor(None, sys.stdin.read)  # the pipe closes with whoever started this process
+    await asyncio.to_thread(sys.stdin.read)  # the pipe closes with whoever started this process
+    os._exit(0)  # with all connections that are still open
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from statistics import median
 from typing import Any
 
 import httpx
+from cyclopts import App, Parameter
 
 from statewright import (
     AgentConfig,
@@ -187,6 +188,13 @@ async def interleaved(works: Sequence[Work], rounds: int) -> list[list[float]]:
 def ratio(ours: Sequence[float], base: Sequence[float]) -> tuple[float, float]:
     """The median of the ratios within rounds, and the ratio of the best times."""
     return median(a / b for a, b in zip(ours, base, strict=True)), min(ours) / min(base)
+
+
+def start(main: Callable[..., object], about: str | None) -> None:
+    """Run a benchmark from the command line; what it can be given are its options."""
+    app = App(help=about, default_parameter=Parameter(consume_multiple=True, negative=()))
+    app.default(main)
+    app()
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -24,7 +24,6 @@ from statewright import (
     StopReason,
 )
 from statewright.config import prompts
-from statewright.config.settings import load_config
 from statewright.context.judge import EvalResult, SelfEvaluator
 from statewright.tools import truncate_result
 
@@ -172,8 +171,9 @@ def test_notices_that_are_not_given_keep_their_words() -> None:
 
 
 def test_a_notice_for_no_stop_reason_is_rejected_by_its_name() -> None:
+    prompts: Any = {"notices": {"boredom": "x"}}
     with pytest.raises(ConfigurationError, match="boredom"):
-        load_config({"prompts": {"notices": {"boredom": "x"}}})
+        AgentConfig(prompts=prompts)
 
 
 ASKED_OR_TOLD = sorted(PromptConfig.model_fields.keys() - {"notices"})

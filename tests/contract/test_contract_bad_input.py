@@ -12,7 +12,6 @@ from loop_model_server import Answer, Reply, completion, delta, failure, respons
 from loop_scenarios import asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, ConfigurationError, ContextConfig, ToolCall
-from statewright.config.settings import load_config
 from statewright.testing.virtual_time import run_virtual
 from statewright_states.errors import HistoryError
 
@@ -287,5 +286,6 @@ def test_a_history_that_is_none_is_refused_before_the_run(history: list[dict[str
 
 @pytest.mark.parametrize("name", ["max_step", "tools", "retries", "model"])
 def test_a_setting_that_does_not_exist_is_rejected_by_its_name(name: str) -> None:
+    given: Any = {name: 1}
     with pytest.raises(ConfigurationError, match=name):
-        load_config({name: 1})
+        AgentConfig(**given)

@@ -27,7 +27,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from statewright.agent.profiles import PROFILES, tools_within
-from statewright.config.settings import AgentConfig, load_config
+from statewright.config.settings import AgentConfig
 from statewright.tools import ToolRegistry, load_tools
 from statewright.tools.suggestion import closest, did_you_mean
 from statewright_states.errors import ConfigurationError
@@ -163,7 +163,7 @@ class Agents:
 
     def _settings(self, name: str | None, values: Layer) -> AgentConfig:
         try:
-            return load_config(values)
+            return AgentConfig(**values)
         except ConfigurationError as error:
             named = f"agent {name!r}" if name is not None else ""
             where = ", ".join(part for part in (self.source, named) if part) or error.where

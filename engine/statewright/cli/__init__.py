@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         _answer_ctrl_c_with(signal.default_int_handler)
-        _settle_streams()
+        settle_streams()
         code = _carry_out(given)
         sys.stdout.flush()
     except KeyboardInterrupt:
@@ -125,7 +125,7 @@ def _show_traceback() -> None:
         traceback.print_exc()
 
 
-def _settle_streams() -> None:
+def settle_streams() -> None:
     """Text that the terminal's encoding cannot hold is spelled out instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)

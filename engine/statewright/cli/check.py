@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from dataclasses import asdict
 from typing import Annotated
 
@@ -11,40 +12,34 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
+from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, RunName
 from statewright.cli.outcome import summary
 from statewright.cli.output import answers, print_json, printable
-from statewright.cli.recorded import AnyState, replayed, state_of
+from statewright.cli.recorded import AnyReplayed, AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.core.deciding_code import code_changes, in_words
 from statewright.journal.verify import Verification, verify
 from statewright_states.errors import ConfigurationError
-from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
 from statewright_states.words.vocabulary import CodeChange
 
 
-def replay_run(run: str, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
+def replay_run(run: RunName, /, *, journal: JournalOptions = NO_JOURNAL) -> Exit:
     """Do a run again from its record, without a model and without a tool, and compare each decision.
 
     Exit code 6 when the tables of this version decide otherwise; the first decision that differs is named. Where other code
     decides here than the run is pinned to, that is said. What was decided before other code was accepted is not decided again.
-
-    Parameters
-    ----------
-    run
-        The run's id, the beginning or the end of it, or `last`.
     """
-    done = asyncio.run(_replay(journal.store(), run))
+    recorded, changes, state = asyncio.run(_replay(journal.store(), run))
     console = answers()
-    console.print(Text.assemble(("same", "bold green"), f"  {done.decisions} decisions"))
-    if done.settled:
-        told = f"{done.settled} decisions before them stand as recorded: other code was accepted after them"
+    console.print(Text.assemble(("same", "bold green"), f"  {recorded.decisions - recorded.settled} decisions"))
+    if recorded.settled:
+        told = f"{recorded.settled} decisions before them stand as recorded: other code was accepted after them"
         console.print(Text(told, style="yellow"))
-    if done.changes:
-        told = f"other code decides here than the run is pinned to: {in_words(done.changes)}"
+    if changes:
+        told = f"other code decides here than the run is pinned to: {in_words(changes)}"
         console.print(Text(printable(told), style="yellow"))
-    console.print(summary(done.state))
+    console.print(summary(state))
     return Exit.SUCCESS
 
 
@@ -54,7 +49,7 @@ def verify_runs(
     *,
     all_runs: Annotated[bool, Parameter(name="--all")] = False,
     journal: JournalOptions = NO_JOURNAL,
-    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    json: JsonList = False,
 ) -> Exit:
     """Check the record of a run: the chain of hashes, every decision against the pinned tables, every payload.
 
@@ -66,8 +61,6 @@ def verify_runs(
         The run's id, the beginning or the end of it, or `last`.
     all_runs
         Check every run of the journal.
-    json
-        Print a JSON list.
     """
     if (run is None) != all_runs:
         raise ConfigurationError(
@@ -85,32 +78,16 @@ def verify_runs(
     return Exit.SUCCESS if all(verification.ok for verification in verifications) else Exit.VERIFICATION_FAILED
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What came of a replay: so many ``decisions`` were compared, ``settled`` before them were not."""
-
-    decisions: int
-    settled: int
-    changes: tuple[CodeChange, ...]
-    state: AnyState
-
-
-async def _replay(journal: Journal, named: str) -> Done:
-    try:
+async def _replay(journal: Journal, named: str) -> tuple[AnyReplayed, tuple[CodeChange, ...], AnyState]:
+    async with aclosing(journal):
         recorded = await replayed(journal, await resolve_run(journal, named))
-        changes = await code_changes(journal, recorded.code)
-        compared = recorded.decisions - recorded.settled
-        return Done(compared, recorded.settled, changes, await state_of(journal, recorded))
-    finally:
-        await journal.aclose()
+        return recorded, await code_changes(journal, recorded.code), await state_of(journal, recorded)
 
 
 async def _verify(journal: Journal, named: str | None) -> list[Verification]:
-    try:
+    async with aclosing(journal):
         run_ids = await journal.run_ids() if named is None else [await resolve_run(journal, named)]
         return [await verify(journal, run_id) for run_id in run_ids]
-    finally:
-        await journal.aclose()
 
 
 def _print_verification(console: Console, found: Verification) -> None:

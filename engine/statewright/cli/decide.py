@@ -10,7 +10,7 @@ from rich.text import Text
 
 from statewright.agent.loop import AgentLoop
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, JournalOptions, actor_named
+from statewright.cli.options import NO_JOURNAL, JournalOptions, RunName, actor_named
 from statewright.cli.output import printable, remarks
 from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
@@ -20,7 +20,8 @@ from statewright_states.errors import InternalError
 from statewright_states.words.messages import LLMResponse
 from statewright_states.words.ports import ModelRequest, ReplyObserver
 
-Actor = Annotated[str | None, Parameter(name="--as")]
+CallId = Annotated[str, Parameter(help="The call's id, as `statewright show` names it.")]
+Actor = Annotated[str | None, Parameter(name="--as", help="Who decides (default: the login name).")]
 AT_ONCE = ("   (a run that is live goes on by itself)", "dim")
 
 
@@ -37,8 +38,8 @@ class _NoModel:
 
 
 def approve(
-    run: str,
-    call: str,
+    run: RunName,
+    call: CallId,
     /,
     *,
     actor: Actor = None,
@@ -54,12 +55,6 @@ def approve(
 
     Parameters
     ----------
-    run
-        The run's id, the beginning or the end of it, or `last`.
-    call
-        The call's id, as `statewright show` names it.
-    actor
-        Who decides (default: the login name).
     meaning
         approved allows the call (default); reviewed says that somebody looked, and leaves it waiting.
     comment
@@ -72,8 +67,8 @@ def approve(
 
 
 def reject(
-    run: str,
-    call: str,
+    run: RunName,
+    call: CallId,
     /,
     *,
     actor: Actor = None,
@@ -86,12 +81,6 @@ def reject(
 
     Parameters
     ----------
-    run
-        The run's id, the beginning or the end of it, or `last`.
-    call
-        The call's id, as `statewright show` names it.
-    actor
-        Who decides (default: the login name).
     comment
         Recorded with the decision, and told to the model.
     digest

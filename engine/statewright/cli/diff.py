@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.machine_names import chosen_of, machines_named
+from statewright.cli.machine_names import machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable
 from statewright.journal.entry import TABLES
@@ -106,9 +106,9 @@ def diff(
 async def _pairs(
     old: str, new: str | None, chosen: str | None, options: JournalOptions
 ) -> list[tuple[ComparedMachine, ComparedMachine]]:
-    before = chosen_of(await machines_named(old, options), chosen, old)
+    before = await machines_named(old, options, chosen)
     if new is not None:
-        after = chosen_of(await machines_named(new, options), chosen, new)
+        after = await machines_named(new, options, chosen)
     else:
         after = {name: of_table(TABLES[name], f"{name} of this version") for name in before if name in TABLES}
     if len(before) == len(after) == 1:
@@ -124,7 +124,7 @@ async def _pairs(
 
 
 async def _code(named: str, chosen: str | None, options: JournalOptions) -> bytes:
-    machines = chosen_of(await machines_named(named, options), chosen, named)
+    machines = await machines_named(named, options, chosen)
     if len(machines) > 1:
         raise ConfigurationError(
             f"{named} has several machines", where="--code", cure=f"choose one with --machine: {', '.join(machines)}"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from contextlib import aclosing
+from dataclasses import asdict
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -13,7 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.machine_names import Machines, chosen_of, machines_named
+from statewright.cli.machine_names import Machines, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable, remarks
 from statewright.cli.runs import resolve_run
@@ -23,16 +24,7 @@ from statewright_evidence.differences.machines import ComparedMachine
 from statewright_states.errors import ConfigurationError
 
 TONES = {Effect.DEPARTS: "bold red", Effect.UNDECIDED: "bold yellow", Effect.UNREADABLE: "bold red", Effect.RENAMED: "yellow"}
-TOLD = frozenset(TONES)
-"""What is told run by run; the rest is counted."""
-
-
-@dataclass
-class _Told:
-    """What was found so far: how many runs of each kind, and those that there is something to say of."""
-
-    counts: Counter[str] = field(default_factory=Counter[str])
-    runs: list[RunImpact] = field(default_factory=list[RunImpact])
+"""How what is told run by run is set; the rest is counted."""
 
 
 def impact(
@@ -63,32 +55,33 @@ def impact(
     json
         Print one JSON document: the counts, and each run that there is something to say of.
     """
-    told = asyncio.run(_replay(table, runs, machine, journal, answers() if not json else None))
+    counts, told = asyncio.run(_replay(table, runs, machine, journal, answers() if not json else None))
     if json:
-        print_json({"counts": dict(sorted(told.counts.items())), "runs": [asdict(run) for run in told.runs]})
-    if told.counts[Effect.UNREADABLE]:
+        print_json({"counts": dict(sorted(counts.items())), "runs": [asdict(run) for run in told]})
+    if counts[Effect.UNREADABLE]:
         return Exit.VERIFICATION_FAILED
-    changed = told.counts[Effect.DEPARTS] + told.counts[Effect.UNDECIDED]
+    changed = counts[Effect.DEPARTS] + counts[Effect.UNDECIDED]
     return Exit.FAILED if exit_code and changed else Exit.SUCCESS
 
 
 async def _replay(
     named: str, runs: Sequence[str], machine: str | None, options: JournalOptions, console: Console | None
-) -> _Told:
-    changed = _single(chosen_of(await machines_named(named, options), machine, named), named)
-    journal = options.store()
-    told = _Told()
-    try:
+) -> tuple[Counter[str], list[RunImpact]]:
+    """How many runs of each kind there are, and those that there is something to say of; a console is told at once."""
+    changed = _single(await machines_named(named, options, machine), named)
+    counts: Counter[str] = Counter()
+    told: list[RunImpact] = []
+    async with aclosing(options.store()) as journal:
         run_ids = [await resolve_run(journal, run) for run in runs] or None
         async for found in impacts(journal, changed, run_ids):
-            told.counts[found.effect] += 1
-            if found.effect in TOLD:
-                _tell(told, found, console)
-    finally:
-        await journal.aclose()
+            counts[found.effect] += 1
+            if found.effect in TONES:
+                told.append(found)
+                if console is not None:
+                    _tell(found, console)
     if console is not None:
-        _sum_up(told, changed, console)
-    return told
+        _sum_up(counts, changed, console)
+    return counts, told
 
 
 def _single(machines: Machines, named: str) -> ComparedMachine:
@@ -99,19 +92,15 @@ def _single(machines: Machines, named: str) -> ComparedMachine:
     )
 
 
-def _tell(told: _Told, found: RunImpact, console: Console | None) -> None:
-    """Say it at once on a terminal or a pipe; for JSON, keep it."""
-    if console is None:
-        told.runs.append(found)
-        return
+def _tell(found: RunImpact, console: Console) -> None:
     first, *rest = impact_lines(found)
     console.print(Text(printable(first), style=TONES[found.effect]))
     for line in rest:
         console.print(Text(f"  {printable(line)}"))
 
 
-def _sum_up(told: _Told, changed: ComparedMachine, console: Console) -> None:
-    total = sum(told.counts.values())
-    console.print(Text(f"{changed.label}: {counted(told.counts)}" if total else "the journal holds no runs"))
-    if total and told.counts[Effect.NOT_CONCERNED] == total:
+def _sum_up(counts: Counter[str], changed: ComparedMachine, console: Console) -> None:
+    total = sum(counts.values())
+    console.print(Text(f"{changed.label}: {counted(counts)}" if total else "the journal holds no runs"))
+    if total and counts[Effect.NOT_CONCERNED] == total:
         remarks().print(Text(f"no run has a machine called {changed.form.name!r}: a changed table keeps the name", style="dim"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from pathlib import Path
 
 from statewright.cli.options import DEFAULT_JOURNAL, JournalOptions
@@ -16,16 +17,22 @@ Machines = Mapping[str, ComparedMachine]
 """By the name of each."""
 
 
-async def machines_named(reference: str, options: JournalOptions) -> Machines:
-    """The machine that is named, or all those that a run of this name is pinned to. Raises ConfigurationError, JournalError."""
+async def machines_named(reference: str, options: JournalOptions, chosen: str | None = None) -> Machines:
+    """The machine that is named; or of those that a run of this name is pinned to, the chosen one, else all.
+
+    One that was named itself needs no choice. Raises ConfigurationError, JournalError.
+    """
     found = find_machine(reference)
     if found is not None:
         return {found.form.name: found}
-    store = _store(reference, options)
-    try:
-        return await pinned_machines(store, await resolve_run(store, reference))
-    finally:
-        await store.aclose()
+    async with aclosing(_store(reference, options)) as store:
+        machines = await pinned_machines(store, await resolve_run(store, reference))
+    if chosen is None or len(machines) == 1:
+        return machines
+    if chosen in machines:
+        return {chosen: machines[chosen]}
+    known = ", ".join(machines)
+    raise ConfigurationError(f"{reference} has no machine {chosen!r}", where="--machine", cure=f"use one of: {known}")
 
 
 def _store(reference: str, options: JournalOptions) -> Journal:
@@ -37,12 +44,3 @@ def _store(reference: str, options: JournalOptions) -> Journal:
             cure=f"name a table ({', '.join(TABLES)}), a version (run@1), module:TABLE, a file, or a run and its --journal",
         )
     return options.store()
-
-
-def chosen_of(machines: Machines, chosen: str | None, named: str) -> Machines:
-    """The machine that was chosen of those of a run; one that was named itself needs no choice."""
-    if chosen is None or len(machines) == 1:
-        return machines
-    if chosen in machines:
-        return {chosen: machines[chosen]}
-    raise ConfigurationError(f"{named} has no machine {chosen!r}", where="--machine", cure=f"use one of: {', '.join(machines)}")

@@ -219,6 +219,8 @@ class OutputOptions:
     """Show nothing but the answer."""
 
 
+RunName = Annotated[str, Parameter(help="The run's id, the beginning or the end of it, or `last`.")]
+JsonList = Annotated[bool, Parameter(group=OUTPUT, help="Print a JSON list.")]
 DurabilityOption = Annotated[Durability, Parameter(group=JOURNAL)]
 StreamOption = Annotated[bool | None, Parameter(group=OUTPUT, negative="--no-stream")]
 NO_NAME, NO_AGENT, NO_JOURNAL, NO_OUTPUT = NamedAgent(), AgentOptions(), JournalOptions(), OutputOptions()

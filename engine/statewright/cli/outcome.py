@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.text import Text
@@ -65,20 +65,16 @@ def remark_outcome(console: Console, state: AnyState, again: Again) -> None:
     """The outcome in a few lines on stderr, with what to type next."""
     console.print(summary(state))
     if state.error and state.status is not Status.SUCCESS:
-        console.print(Text("\n".join(f"  {line}" for line in printable(state.error).splitlines()), style="red"))
+        console.print(error_text(state.error))
     elif state.final_output and not model_spoke(state):
         console.print(Text(f"  {state.final_output}"))
-    for pending in state.pending:
-        for line in how_to_decide(asking(state), pending, again):
-            console.print(line)
-    for words, command in next_commands(state, again):
-        console.print(Text.assemble((f"  {words:<8}", "dim"), command))
+    for line in what_next(state, again):
+        console.print(line)
 
 
 def summary(state: AnyState) -> Text:
     """Status, stop reason and what it took."""
     word = "waiting" if state.waiting else state.status.value
-    tone = TONES["awaiting_approval"] if state.waiting else TONES.get(word, "")
     reason = state.stop_reason.value if state.stop_reason else "a person has to decide" if state.waiting else "not ended"
     judged = {True: "judged good", False: "judged not good", None: ""}[state.verified]
     facts = [
@@ -92,11 +88,24 @@ def summary(state: AnyState) -> Text:
         f"{state.cost_usd:.6f} USD" if state.cost_microusd else "",
         state.run_id,
     ]
-    return Text.assemble((word, tone), ("  " + " · ".join(fact for fact in facts if fact), ""))
+    return Text.assemble((word, TONES.get(word, "")), ("  " + " · ".join(fact for fact in facts if fact), ""))
 
 
-def how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
-    """The open question, and the commands that answer it."""
+def error_text(error: str) -> Text:
+    """What went wrong, as a remark."""
+    return Text("\n".join(f"  {line}" for line in printable(error).splitlines()), style="red")
+
+
+def what_next(state: AnyState, again: Again) -> Iterator[Text]:
+    """The open questions with the commands that answer them, then what somebody may want to type next."""
+    for pending in state.pending:
+        yield from _how_to_decide(asking(state), pending, again)
+    words = "then" if state.waiting else "go on" if state.status is Status.RUNNING else "look"
+    command = f"show {state.run_id}" if words == "look" else f"resume {state.run_id}{again.equipment}"
+    yield Text.assemble((f"  {words:<8}", "dim"), f"statewright {command}{again.journal}")
+
+
+def _how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
     question = "began, and its outcome is lost: may the run go on?" if pending.outcome_lost else "may it run?"
     arguments = first_line(" ".join(pending.arguments.split()))
     target = f"{run_id} {shlex.quote(printable(pending.call_id))}{again.journal} --digest {pending.digest[:SHOWN_DIGITS]}"
@@ -107,12 +116,3 @@ def how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[T
         Text.assemble(("  yes     ", "dim"), f"statewright approve {target}"),
         Text.assemble(("  no      ", "dim"), f"statewright reject {target}"),
     ]
-
-
-def next_commands(state: AnyState, again: Again) -> list[tuple[str, str]]:
-    """What somebody may want to type next, each with a word for it."""
-    if state.waiting:
-        return [("then", f"statewright resume {state.run_id}{again.equipment}{again.journal}")]
-    if state.status is Status.RUNNING:
-        return [("go on", f"statewright resume {state.run_id}{again.equipment}{again.journal}")]
-    return [("look", f"statewright show {state.run_id}{again.journal}")]

@@ -40,7 +40,10 @@ def printable(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(char if char in HARMLESS or unicodedata.category(char)[0] != "C" else _spelled(char) for char in text)
+    return "".join(
+        char if char in HARMLESS or unicodedata.category(char)[0] != "C" else char.encode("unicode_escape").decode()
+        for char in text
+    )
 
 
 def first_line(text: str, max_chars: int = 120) -> str:
@@ -75,7 +78,3 @@ def stdout_kept_for_the_answer() -> Generator[None]:
         sys.stdout.flush()
         os.dup2(kept, STDOUT)
         os.close(kept)
-
-
-def _spelled(char: str) -> str:
-    return char.encode("unicode_escape", "surrogatepass").decode() if ord(char) < 0x10000 else f"\\U{ord(char):08x}"

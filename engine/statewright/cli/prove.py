@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.options import OUTPUT
+from statewright.cli.options import JsonList
 from statewright.cli.output import answers, print_json, printable, stdout_kept_for_the_answer
 from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
@@ -29,7 +29,7 @@ def prove_tables(
     *targets: str,
     properties: Annotated[tuple[str, ...], Parameter(name="--property", negative_iterable=())] = (),
     max_states: Annotated[int, Parameter(show_default=True)] = MAX_STATES,
-    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    json: JsonList = False,
 ) -> Exit:
     """Prove tables: visit every state that they can come to, and judge what is claimed of them.
 
@@ -44,8 +44,6 @@ def prove_tables(
         Judge this property only; may be given several times.
     max_states
         Give up beyond so many states.
-    json
-        Print a JSON list.
     """
     if max_states < 1:
         raise ConfigurationError(f"{max_states} states are none", where=f"{WHERE} --max-states", cure="allow at least 1")

@@ -28,6 +28,7 @@ from statewright.cli.options import (
     ModelOptions,
     NamedAgent,
     OutputOptions,
+    RunName,
     StreamOption,
     actor_if_known,
     actor_named,
@@ -126,7 +127,7 @@ def run(
 
 
 def resume(
-    run: str,
+    run: RunName,
     /,
     *,
     model: ModelOptions = NO_MODEL,
@@ -145,8 +146,6 @@ def resume(
 
     Parameters
     ----------
-    run
-        The run's id, the beginning or the end of it, or `last`.
     durability
         As for `run`.
     actor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from dataclasses import asdict
 from typing import Annotated
 
@@ -13,7 +14,7 @@ from rich.text import Text
 
 from statewright.agent import assemble
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
+from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList
 from statewright.cli.output import answers, first_line, print_json, remarks
 from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
@@ -22,7 +23,6 @@ from statewright.journal.reading import read_record
 from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
-from statewright_states.words.vocabulary import Status
 
 LAST = "last"
 MAX_NAMED = 5
@@ -66,7 +66,7 @@ def runs(
     *,
     journal: JournalOptions = NO_JOURNAL,
     limit: Annotated[int, Parameter(show_default=True)] = 20,
-    json: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    json: JsonList = False,
 ) -> Exit:
     """List the runs of a journal, newest last.
 
@@ -74,8 +74,6 @@ def runs(
     ----------
     limit
         How many of the newest; 0 lists all.
-    json
-        Print a JSON list.
     """
     lines, left_out = asyncio.run(_lines(journal.store(), max(limit, 0)))
     if json:
@@ -92,12 +90,10 @@ def runs(
 
 
 async def _lines(journal: Journal, limit: int) -> tuple[list[RunLine], int]:
-    try:
+    async with aclosing(journal):
         known = await journal.run_ids()
         shown: Sequence[str] = known[-limit:] if limit else known
         return [await _line(journal, run_id) for run_id in shown], len(known) - len(shown)
-    finally:
-        await journal.aclose()
 
 
 async def _line(journal: Journal, run_id: str) -> RunLine:
@@ -123,19 +119,13 @@ def _print(console: Console, lines: Sequence[RunLine]) -> None:
     for line, age in zip(lines, ages, strict=True):
         row = Text.assemble(
             f"{line.run_id:<{width}}  ",
-            (f"{line.status:<8} ", _tone(line.status)),
+            (f"{line.status:<8} ", TONES.get(line.status, "")),
             f"{line.stop_reason or '':<20} {line.steps:>5} {age:>8}  ",
             (first_line(line.task, MAX_TASK_CHARS), "dim"),
         )
         if console.is_terminal:
             row.truncate(console.width, overflow="ellipsis")
         console.print(row)
-
-
-def _tone(status: str) -> str:
-    if status == "waiting":
-        return TONES["awaiting_approval"]
-    return "bold red" if status == "damaged" else "" if status == Status.RUNNING.value else TONES[status]
 
 
 def _age(age_s: float) -> str:

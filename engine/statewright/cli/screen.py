@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from types import TracebackType
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
@@ -51,7 +50,7 @@ class Screen:
         self._resume()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         self._pause()
 
     # -- what happens ------------------------------------------------------------------------------------------------
@@ -76,7 +75,10 @@ class Screen:
         if isinstance(event.event, ReplyReceived):
             self._reply_is_complete(event.event)
         if line.telling or not self._lively:
-            self._say(self._fitting(line.text()))
+            text = line.text()
+            if self._lively:  # one line each; the whole of what was cut off is in the summary and in ``show``
+                text.truncate(self._console.width, overflow="ellipsis")
+            self._say(text)
 
     def _say(self, text: Text) -> None:
         if self._quiet:
@@ -109,12 +111,6 @@ class Screen:
         finally:
             self._line_is_open = False
             self._resume()
-
-    def _fitting(self, text: Text) -> Text:
-        """One line each on a terminal; the whole of what was cut off is in the summary and in ``show``."""
-        if self._lively:
-            text.truncate(self._console.width, overflow="ellipsis")
-        return text
 
     # -- the footer --------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -12,10 +13,10 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
-from statewright.cli.outcome import Again, how_to_decide, next_commands, summary
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
+from statewright.cli.outcome import Again, error_text, summary, what_next
 from statewright.cli.output import answers, print_json, printable
-from statewright.cli.recorded import AnyState, asking, inputs_by_phase, replayed, state_of
+from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
 from statewright.config.settings import RetryConfig
@@ -49,7 +50,7 @@ class Shown:
 
 
 def show(
-    run: str,
+    run: RunName,
     /,
     *,
     journal: JournalOptions = NO_JOURNAL,
@@ -60,8 +61,6 @@ def show(
 
     Parameters
     ----------
-    run
-        The run's id, the beginning or the end of it, or `last`.
     messages
         Show the transcript too.
     json
@@ -83,7 +82,7 @@ def show(
 
 
 async def _load(journal: Journal, named: str) -> Shown:
-    try:
+    async with aclosing(journal):
         run_id = await resolve_run(journal, named)
         recorded = await replayed(journal, run_id)
         stored = (await journal.entries(run_id))[: recorded.entries]
@@ -91,8 +90,6 @@ async def _load(journal: Journal, named: str) -> Shown:
         left = [_in_words(message.data) for message in await journal.posted(run_id)]
         dry_run = any(inputs.config.dry_run for inputs in inputs_by_phase(recorded).values())
         return Shown(run_id, entries, record, await state_of(journal, recorded), left, dry_run)
-    finally:
-        await journal.aclose()
 
 
 def _in_words(message: bytes) -> str:
@@ -176,11 +173,6 @@ def _print_outcome(console: Console, state: AnyState, journal: JournalOptions) -
         console.print(Text.assemble(("look  ", "dim"), f"statewright show {part.run_id}{journal.again()}"))
     console.print(summary(state))
     if state.error:
-        console.print(Text("\n".join(f"  {line}" for line in printable(state.error).splitlines()), style="red"))
-    again = Again(journal.again())
-    for pending in state.pending:
-        for line in how_to_decide(asking(state), pending, again):
-            console.print(line)
-    if not state.stop_reason:
-        for words, command in next_commands(state, again):
-            console.print(Text.assemble((f"  {words:<8}", "dim"), command))
+        console.print(error_text(state.error))
+    for line in what_next(state, Again(journal.again())) if not state.stop_reason else ():
+        console.print(line)

@@ -13,40 +13,12 @@ from statewright.config.settings import RetryConfig
 from statewright.core.deciding_code import in_words
 from statewright.journal.entry import MACHINES
 from statewright.runtime.observers import RunEvent
-from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, CallRequested, StepDeadline
-from statewright_states.plan_build import events as plan_build
-from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded
+from statewright_states.call import events as of_call
+from statewright_states.plan_build import events as of_plan_build
 from statewright_states.plan_build.facts import ChildEnd, Ending
-from statewright_states.run.events import (
-    CallFailed,
-    CallTimedOut,
-    CompactionPlanned,
-    ContextBuilt,
-    ContextFailed,
-    EngineFailed,
-    EstimatorFailed,
-    MessageUnreadable,
-    OutcomeStated,
-    ReplyReceived,
-    RunDeadline,
-    RunDeadlinePaused,
-    SummaryFailed,
-    SummaryReady,
-    ToolOutcomeUnknown,
-    VerdictReached,
-)
+from statewright_states.run import events as of_run
 from statewright_states.run.facts import CutOff, Finish
-from statewright_states.tool.events import (
-    ApprovalGiven,
-    NobodyToAsk,
-    ToolAssessed,
-    ToolFailed,
-    ToolRepeated,
-    ToolRequested,
-    ToolResumed,
-    ToolSkipped,
-    ToolStopped,
-)
+from statewright_states.tool import events as of_tool
 from statewright_states.tool.table import TOOL
 from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Purpose, Resumed, RunStalled, StopRequested
 
@@ -60,13 +32,16 @@ TONES: Mapping[str, str] = {
     "backing_off": "yellow",
     "awaiting_approval": "bold yellow",
     "outcome_unknown": "bold yellow",
+    "waiting": "bold yellow",
+    "damaged": "bold red",
     "denied": "yellow",
     "skipped": "yellow",
     "repeated": "yellow",
     "cancelled": "yellow",
 }
-"""How a state is set; every other one is plain."""
+"""How a state is set, and what the list of runs calls one; every other one is plain."""
 TONE_OF_REFUSED = "bold red"
+TELLING_OF_A_CALL = (of_call.AttemptReplied, of_call.AttemptFailed, of_call.BackoffElapsed, of_call.StepDeadline, Resumed)
 MAX_ERROR_CHARS = 80
 
 
@@ -98,11 +73,11 @@ class Timeline:
 
     def _note(self, event: RunEvent) -> None:
         match event.event:
-            case ToolRequested() as requested:
+            case of_tool.ToolRequested() as requested:
                 self._names[event.instance] = requested.request.name
-            case AttemptReplied() as replied if event.row:
+            case of_call.AttemptReplied() as replied if event.row:
                 self.tokens += replied.input_tokens + replied.output_tokens
-            case CallRequested() as requested:
+            case of_call.CallRequested() as requested:
                 self._since_us[event.instance] = event.at_us
                 self.step = max(self.step, requested.step)
             case _:
@@ -136,26 +111,26 @@ class Timeline:
 
     def _of_call(self, event: RunEvent) -> str:
         match event.event:
-            case CallRequested(purpose=Purpose.GENERATION) as requested:
+            case of_call.CallRequested(purpose=Purpose.GENERATION) as requested:
                 return f"step {requested.step}: {counted(requested.messages, 'message')} to the model"
-            case CallRequested() as requested:
+            case of_call.CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
-            case AttemptReplied() as replied:
+            case of_call.AttemptReplied() as replied:
                 told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
                 return told + _resent(replied.resent)
-            case AttemptFailed() as failed:
+            case of_call.AttemptFailed() as failed:
                 told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + _resent(failed.resent)
                 return told + self._next_attempt(event, failed)
-            case BackoffElapsed():
+            case of_call.BackoffElapsed():
                 return "sending again"
-            case StepDeadline():
+            case of_call.StepDeadline():
                 return f"no reply within the step's time ({self._took(event)})"
             case Resumed():
                 return "taken up again"
             case _:
                 return ""
 
-    def _next_attempt(self, event: RunEvent, failed: AttemptFailed) -> str:
+    def _next_attempt(self, event: RunEvent, failed: of_call.AttemptFailed) -> str:
         """What follows a failed attempt. The wait is about what is said: it is drawn around the configured one."""
         if event.target == "sending":
             self._failures[event.instance] = 0
@@ -182,12 +157,12 @@ class TimelineLine:
         """Whether somebody who watches wants to see it: results and turns, not the bookkeeping between them."""
         event = self.event
         if not event.row:
-            return event.note.startswith("refused") or isinstance(event.event, ApprovalGiven | MessageUnreadable)
+            return event.note.startswith("refused") or isinstance(event.event, of_tool.ApprovalGiven | of_run.MessageUnreadable)
         if event.machine in MACHINES:
             return (event.source != event.target and event.target not in ("queued", "preparing")) or bool(self.words)
         if event.machine == "call":
-            return isinstance(event.event, AttemptReplied | AttemptFailed | BackoffElapsed | StepDeadline | Resumed)
-        return event.target in TOOL.final or isinstance(event.event, ApprovalGiven) or event.target == "awaiting_approval"
+            return isinstance(event.event, TELLING_OF_A_CALL)
+        return event.target in (*TOOL.final, "awaiting_approval") or isinstance(event.event, of_tool.ApprovalGiven)
 
     def text(self) -> Text:
         """The line as set: time, row, instance, state, words."""
@@ -211,42 +186,42 @@ def _resent(count: int) -> str:
 
 def _of_run(event: RunEvent) -> str:
     match event.event:
-        case ContextBuilt() as built:
+        case of_run.ContextBuilt() as built:
             mended = "".join(f"; {what}" for what in built.mended)
             return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens{mended}"
-        case ReplyReceived() as reply:
+        case of_run.ReplyReceived() as reply:
             return _of_reply(reply)
-        case CompactionPlanned() as planned:
+        case of_run.CompactionPlanned() as planned:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
-        case CallFailed() | ContextFailed() | EstimatorFailed() | SummaryFailed() as failed:
+        case of_run.CallFailed() | of_run.ContextFailed() | of_run.EstimatorFailed() | of_run.SummaryFailed() as failed:
             return failed.error
-        case EngineFailed() | plan_build.EngineFailed() | RunStalled() as defect:
+        case of_run.EngineFailed() | of_plan_build.EngineFailed() | RunStalled() as defect:
             return defect.error
-        case CallTimedOut():
+        case of_run.CallTimedOut():
             return "the model did not reply in time"
-        case SummaryReady():
+        case of_run.SummaryReady():
             return "old exchanges are summarised"
-        case VerdictReached() as verdict:
+        case of_run.VerdictReached() as verdict:
             return _of_verdict(verdict)
-        case OutcomeStated() as stated:
+        case of_run.OutcomeStated() as stated:
             return f"{stated.actor} says: {'go on' if stated.go_on else 'end the run'}. {stated.comment}"
-        case MessageUnreadable() as unreadable:
+        case of_run.MessageUnreadable() as unreadable:
             return f"a message that cannot be read was left for the run: {unreadable.problem}"
-        case ToolOutcomeUnknown() as unknown:
+        case of_run.ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
-        case PlanEnded() | BuildEnded() as ended:
+        case of_plan_build.PlanEnded() | of_plan_build.BuildEnded() as ended:
             return _of_child(ended.end)
-        case ChildWaits() as child:
+        case of_plan_build.ChildWaits() as child:
             return f"{child.run} waits for a person"
-        case ChildUnrecorded() as child:
+        case of_plan_build.ChildUnrecorded() as child:
             return f"{child.run} cannot be recorded: {first_line(child.error, MAX_ERROR_CHARS)}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():
             return "cancelled"
-        case RunDeadline():
+        case of_run.RunDeadline():
             return "the time for the run is up"
-        case RunDeadlinePaused() as paused:
+        case of_run.RunDeadlinePaused() as paused:
             return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:.1f} s of it were used"
         case Resumed():
             return "taken up again"
@@ -261,7 +236,7 @@ def _of_child(end: ChildEnd) -> str:
     return f"{end.run.rpartition('.')[2]}: {end.status}{why}, {counted(end.steps, 'step')}"
 
 
-def _of_reply(reply: ReplyReceived) -> str:
+def _of_reply(reply: of_run.ReplyReceived) -> str:
     if reply.finish is Finish.LENGTH or reply.cut_off is CutOff.STATED:
         return "is cut off by its length"
     if reply.cut_off is CutOff.AT_CAP:
@@ -275,7 +250,7 @@ def _of_reply(reply: ReplyReceived) -> str:
     return "answers" if reply.has_text else "says nothing"
 
 
-def _of_verdict(verdict: VerdictReached) -> str:
+def _of_verdict(verdict: of_run.VerdictReached) -> str:
     if not verdict.reached:
         return "the judge could not be asked"
     if not verdict.readable:
@@ -287,9 +262,9 @@ def _of_verdict(verdict: VerdictReached) -> str:
 def _of_statement(event: RunEvent) -> str:
     """What a person said that was not counted, or what is wrong with a message; nothing for any other event."""
     match event.event:
-        case ApprovalGiven():
+        case of_tool.ApprovalGiven():
             return f"{_of_tool(event, '')}, "
-        case OutcomeStated() | MessageUnreadable():
+        case of_run.OutcomeStated() | of_run.MessageUnreadable():
             return f"{_of_run(event)}, "
         case _:
             return ""
@@ -297,23 +272,23 @@ def _of_statement(event: RunEvent) -> str:
 
 def _of_tool(event: RunEvent, took: str) -> str:
     match event.event:
-        case ApprovalGiven() as given:
+        case of_tool.ApprovalGiven() as given:
             return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
-        case NobodyToAsk():
+        case of_tool.NobodyToAsk():
             return "nobody can be asked"
-        case ToolAssessed() as assessed:
+        case of_tool.ToolAssessed() as assessed:
             return assessed.reason
-        case ToolFailed() as failed:
+        case of_tool.ToolFailed() as failed:
             return f"{took}, {failed.error}"
-        case ToolSkipped() as skipped:
+        case of_tool.ToolSkipped() as skipped:
             return skipped.reason
-        case ToolRepeated() as repeated:
+        case of_tool.ToolRepeated() as repeated:
             return f"made again; the result of {repeated.earlier} stands for it"
-        case ToolRequested() as requested:
+        case of_tool.ToolRequested() as requested:
             return f"{requested.request.effect}, {requested.request.call_id}"
-        case ToolStopped():
+        case of_tool.ToolStopped():
             return f"{took}, stop requested" if took else "stop requested"
-        case ToolResumed():
+        case of_tool.ToolResumed():
             return "taken up again"
         case _:
             return took if event.target in TOOL.final else ""

@@ -318,11 +318,6 @@ class AgentConfig(_Configuration):
         )
 
 
-def load_config(values: Mapping[str, Any]) -> AgentConfig:
-    """An AgentConfig from plain data (a file's table); raises ConfigurationError that names the key."""
-    return AgentConfig(**values)
-
-
 def configuration_error(model: type[BaseModel], error: ValidationError) -> ConfigurationError:
     """The first problem of a pydantic error in our words: which key, what is wrong, what is known."""
     problem = error.errors(include_url=False)[0]

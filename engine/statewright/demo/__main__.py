@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, StatewrightError, replay
 from statewright.agent.assemble import clock, connect, names
+from statewright.cli import settle_streams
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
-from statewright.demo.screen import DemoScreen
+from statewright.demo.screen import DemoScreen, as_typed
 from statewright.journal.verify import verify
 from statewright_states.words.ports import Provider
 
@@ -27,9 +27,7 @@ SCRIPT = Path(__file__).with_name("script.json")
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; the exit code means what it means for ``statewright run`` (see ``statewright.cli.exits``)."""
     given = _parser().parse_args(arguments)
-    reconfigure = getattr(sys.stdout, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors="backslashreplace")  # an encoding without some character spells it out
+    settle_streams()
     try:
         return asyncio.run(_demo(given.model, given.base_url, given.journal))
     except StatewrightError as error:
@@ -55,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _demo(model: str | None, base_url: str | None, journal_path: Path | None) -> int:
-    provider = connect(model or f"scripted:{_as_typed(SCRIPT)}", base_url=base_url)
+    provider = connect(model or f"scripted:{as_typed(SCRIPT)}", base_url=base_url)
     run_id = names(clock()).run_id()
     books = _working_copy(HOME / "demo" / run_id)
     journal = SQLiteJournal(journal_path or HOME / "demo.db")
@@ -106,12 +104,6 @@ async def _check(journal: SQLiteJournal, screen: DemoScreen, run_id: str) -> boo
     if verification.ok:
         screen.replayed((await replay(journal, run_id)).decisions)
     return verification.ok
-
-
-def _as_typed(path: Path) -> str:
-    """The path as one would type it here."""
-    here = Path.cwd()
-    return str(path.relative_to(here)) if path.is_relative_to(here) else os.fspath(path)
 
 
 if __name__ == "__main__":

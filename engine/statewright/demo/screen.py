@@ -139,8 +139,14 @@ def _command() -> str:
     """How ``statewright`` is called from here: by its name where the shell finds it, else by its path or its module."""
     if shutil.which("statewright"):
         return "statewright"
-    python, here = Path(sys.executable), Path.cwd()
+    python = Path(sys.executable)
     script = python.with_name("statewright")
-    program = script if script.exists() else python
-    typed = shlex.quote(str(program.relative_to(here) if program.is_relative_to(here) else program))
-    return typed if program is script else f"{typed} -m statewright"
+    if script.exists():
+        return shlex.quote(as_typed(script))
+    return f"{shlex.quote(as_typed(python))} -m statewright"
+
+
+def as_typed(path: Path) -> str:
+    """The path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)

@@ -25,9 +25,10 @@ from typing import Any, ClassVar, TypeVar
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from statewright.clock import SystemClock
 from statewright_states.errors import Fenced, JournalBusy, JournalDamaged, JournalError, RunExists, RunNotFound
 from statewright_states.words.messages import digest_of
-from statewright_states.words.ports import Batch, Clock, Journal, Lease, PostedMessage, StoredEntry, Timer
+from statewright_states.words.ports import Batch, Clock, Journal, Lease, PostedMessage, StoredEntry
 
 LEASE_S = 30.0
 """How long the leases of the store under test must hold, in seconds."""
@@ -41,7 +42,7 @@ OpenJournal = Callable[[], Journal]
 EmptyStore = Callable[[Clock], OpenJournal]
 
 
-class SettableClock:
+class SettableClock(SystemClock):
     """A clock whose wall time stands still until it is moved; timers are the event loop's own."""
 
     def __init__(self, now_us: int = 1_000_000_000_000_000) -> None:
@@ -58,10 +59,6 @@ class SettableClock:
     def monotonic_s(self) -> float:
         """The same time in seconds."""
         return self.time_us / 1_000_000
-
-    def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
-        """Call ``callback`` after ``delay_s`` seconds of real time."""
-        return asyncio.get_running_loop().call_later(delay_s, callback)
 
 
 def chained(first_seq: int, prev_hash: str, payloads: list[bytes]) -> tuple[StoredEntry, ...]:

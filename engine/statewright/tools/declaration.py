@@ -113,7 +113,25 @@ def tool(
     """
 
     def declare(declared: Callable[..., Any]) -> DeclaredTool[..., Any]:
-        return _declare(declared, effect=effect, sensitive=sensitive, timeout_s=timeout_s, parallel=parallel, name=name)
+        where = _where(declared)
+        _check_function(declared, where)
+        known_effect = _checked_effect(effect, where)
+        known_name = _checked_name(name if name is not None else declared.__name__, where)
+        docstring = parse_docstring(inspect.getdoc(declared))
+        parameters = parameters_of(declared, docstring, where)
+        irreversible = known_effect is ToolEffect.IRREVERSIBLE
+        return DeclaredTool(
+            name=known_name,
+            description=docstring.description,
+            schema=ToolSchema(known_name, docstring.description, parameters.json_schema),
+            effect=known_effect,
+            sensitive=irreversible if sensitive is None else sensitive,
+            timeout_s=_checked_timeout(timeout_s, where),
+            parallel=not irreversible if parallel is None else parallel,
+            function=declared,
+            is_async=inspect.iscoroutinefunction(declared),
+            parameters=parameters,
+        )
 
     return declare if function is None else declare(function)
 
@@ -121,36 +139,6 @@ def tool(
 def as_tool(candidate: Tool | Callable[..., Any]) -> Tool:
     """The tool itself, or a plain annotated function declared with the defaults. Raises ToolDeclarationError."""
     return candidate if isinstance(candidate, Tool) else tool(candidate)
-
-
-def _declare(
-    function: Callable[..., Any],
-    *,
-    effect: str | None,
-    sensitive: bool | None,
-    timeout_s: float | None,
-    parallel: bool | None,
-    name: str | None,
-) -> DeclaredTool[..., Any]:
-    where = _where(function)
-    _check_function(function, where)
-    known_effect = _checked_effect(effect, where)
-    known_name = _checked_name(name if name is not None else function.__name__, where)
-    docstring = parse_docstring(inspect.getdoc(function))
-    parameters = parameters_of(function, docstring, where)
-    irreversible = known_effect is ToolEffect.IRREVERSIBLE
-    return DeclaredTool(
-        name=known_name,
-        description=docstring.description,
-        schema=ToolSchema(known_name, docstring.description, parameters.json_schema),
-        effect=known_effect,
-        sensitive=irreversible if sensitive is None else sensitive,
-        timeout_s=_checked_timeout(timeout_s, where),
-        parallel=not irreversible if parallel is None else parallel,
-        function=function,
-        is_async=inspect.iscoroutinefunction(function),
-        parameters=parameters,
-    )
 
 
 def _where(function: object) -> str:

@@ -51,10 +51,6 @@ def load_named(specification: str, role: str) -> object:
     return getattr(module, attribute)
 
 
-def _where(specification: str) -> str:
-    return f"tools {specification}"
-
-
 def _split(specification: str) -> tuple[str, str]:
     """Module or file, and attribute; the colon of a drive letter separates nothing."""
     source, colon, attribute = specification.rpartition(":")
@@ -72,7 +68,7 @@ def _registry_of(value: object, specification: str) -> ToolRegistry:
         return ToolRegistry([value])
     raise ConfigurationError(
         f"{value!r:.80} is neither a tool nor a collection of tools",
-        where=_where(specification),
+        where=f"tools {specification}",
         cure="name a ToolRegistry, a list of functions, or a function",
     )
 
@@ -83,7 +79,7 @@ def _declared_in(module: ModuleType, specification: str) -> ToolRegistry:
         return ToolRegistry(declared)
     raise ConfigurationError(
         "the module declares no tools",
-        where=_where(specification),
+        where=f"tools {specification}",
         cure=f"put @tool above its functions, or name what holds them: {specification.removesuffix(':')}:attribute",
     )
 

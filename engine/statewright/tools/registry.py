@@ -46,13 +46,11 @@ class ToolRegistry:
 
         Raises ConfigurationError for an allowed name that does not exist.
         """
-        if allowed is None:
-            return tuple(known.schema for known in self._tools.values())
-        for name in allowed:
+        for name in allowed or ():
             if name not in self._tools:
                 cure = did_you_mean(name, self._tools)
                 raise ConfigurationError(f"there is no tool named {name!r}", where="allowed_tools", cure=cure)
-        return tuple(known.schema for known in self._tools.values() if known.name in allowed)
+        return tuple(known.schema for known in self._tools.values() if allowed is None or known.name in allowed)
 
     def suggest(self, name: str) -> str | None:
         """The known name most like ``name``, or None when none is close."""

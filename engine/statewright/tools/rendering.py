@@ -50,10 +50,7 @@ def _plain(value: object) -> object:
         case list() | tuple():
             return [_plain(item) for item in cast("list[object]", value)]
         case Mapping():
-            return {_plain_key(key): _plain(item) for key, item in cast("Mapping[object, object]", value).items()}
+            items = cast("Mapping[object, object]", value).items()
+            return {_plain(key) if isinstance(key, str) else key: _plain(item) for key, item in items}
         case _:
             return value
-
-
-def _plain_key(key: object) -> object:
-    return clean_text(key) if isinstance(key, str) else key

@@ -20,47 +20,30 @@ Job = Callable[[], Delivery]
 class DaemonThreads:
     """Runs jobs on daemon threads; a thread without work for ``idle_s`` seconds ends.
 
-    ``_idle`` counts the waiting threads that no queued job is meant for yet, so a job is never queued without a thread
-    that will take it: a thread may end only by taking itself out of that count.
+    ``alive`` counts the threads, working or idle. ``idle`` counts the waiting ones that no queued job is meant for yet, so
+    a job is never queued without a thread that will take it: a thread may end only by taking itself out of that count.
     """
 
     def __init__(self, idle_s: float = 10.0) -> None:
         self._idle_s = idle_s
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._lock = Lock()
-        self._idle = 0
-        self._alive = 0
-        self._started = 0
-
-    @property
-    def started(self) -> int:
-        """How many threads were ever started."""
-        return self._started
-
-    @property
-    def alive(self) -> int:
-        """How many threads there are, working or idle."""
-        return self._alive
-
-    @property
-    def idle(self) -> int:
-        """How many threads wait for work."""
-        return self._idle
+        self.idle = 0
+        self.alive = 0
 
     def run(self, job: Job) -> None:
         """Run the job on a thread and return at once. Raises RuntimeError when the system gives no thread."""
         with self._lock:
-            if self._idle:
-                self._idle -= 1
+            if self.idle:
+                self.idle -= 1
                 self._jobs.put(job)
                 return
-            self._alive += 1
-            self._started += 1
+            self.alive += 1
         try:
             Thread(target=self._work, args=(job,), name="statewright-tool", daemon=True).start()
         except RuntimeError:
             with self._lock:
-                self._alive -= 1
+                self.alive -= 1
             raise
 
     def _work(self, first: Job) -> None:
@@ -68,7 +51,7 @@ class DaemonThreads:
         while job is not None:
             deliver = job()
             with self._lock:  # counted as idle before it delivers: what comes next, comes to this thread and not to a new one
-                self._idle += 1
+                self.idle += 1
             deliver()
             del job, deliver  # an idle thread must not keep the last outcome alive
             job = self._next()
@@ -79,7 +62,7 @@ class DaemonThreads:
                 return self._jobs.get(timeout=self._idle_s)
             except Empty:
                 with self._lock:
-                    if self._idle:
-                        self._idle -= 1
-                        self._alive -= 1
+                    if self.idle:
+                        self.idle -= 1
+                        self.alive -= 1
                         return None

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from statewright.views.state import AgentState, PendingApproval, StepResult
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.words.messages import Usage
 from statewright_states.words.vocabulary import Status, StopReason
 
@@ -102,25 +102,14 @@ class MixedState:
 
     def to_output_dict(self) -> dict[str, Any]:
         """JSON-ready data for machines that read the outcome; the runs stand in it as their own ``to_output_dict``."""
-        return {
-            "run_id": self.run_id,
-            "status": self.status,
-            "stop_reason": self.stop_reason,
-            "final_output": self.final_output,
-            "model": self.model,
+        return asdict(replace(self, plan=None, build=None)) | {
             "verified": self.verified,
-            "started_at_us": self.started_at_us,
-            "duration_s": self.duration_s,
             "steps_taken": self.steps_taken,
             "model_calls": self.model_calls,
-            "tool_calls": self.tool_calls,
             "usage": asdict(self.usage),
-            "cost_microusd": self.cost_microusd,
             "cost_usd": self.cost_usd,
-            "path": self.path,
             "waiting": self.waiting,
             "waiting_run": self.waiting_run,
-            "error": self.error,
             "plan": self.plan.to_output_dict() if self.plan else None,
             "build": self.build.to_output_dict() if self.build else None,
         }

@@ -12,7 +12,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from contextlib import closing, suppress
 from io import FileIO
 from pathlib import Path
@@ -93,9 +93,7 @@ async def run_program(words: Sequence[str], folder: Path, environment: Mapping[s
             process = await _started(words, folder, environment, writing.fileno())
             writing.close()
             in_time = await _ended_in_time(process, timeout_s)
-            with suppress(TimeoutError):  # somebody who left the group may still hold the other end
-                async with asyncio.timeout(GRACE_S):
-                    await output.closed.wait()
+            await _in_time(output.closed.wait(), GRACE_S)  # somebody who left the group may still hold the other end
     return Ended(process.returncode if in_time else None, output.text())
 
 
@@ -139,12 +137,17 @@ async def _start(
 
 async def _ended_in_time(process: asyncio.subprocess.Process, timeout_s: float) -> bool:
     try:
-        async with asyncio.timeout(timeout_s):
-            await process.wait()
-    except TimeoutError:
-        return False
+        return await _in_time(process.wait(), timeout_s)
     finally:
         await _end(process)
+
+
+async def _in_time(waiting: Awaitable[object], timeout_s: float) -> bool:
+    try:
+        async with asyncio.timeout(timeout_s):
+            await waiting
+    except TimeoutError:
+        return False
     return True
 
 
@@ -153,14 +156,10 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     try:
         if process.returncode is None:
             _signal_group(process, signal.SIGTERM)
-            with suppress(TimeoutError):
-                async with asyncio.timeout(GRACE_S):
-                    await process.wait()
+            await _in_time(process.wait(), GRACE_S)
     finally:
         _signal_group(process, signal.SIGKILL)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(GRACE_S):
-            await process.wait()
+    await _in_time(process.wait(), GRACE_S)
 
 
 def _signal_group(process: asyncio.subprocess.Process, number: signal.Signals) -> None:

@@ -186,23 +186,22 @@ def _encoded(text: str, path: str) -> bytes:
 def _check_occurs_once(text: str, old: str, where: str) -> None:
     if not old:
         raise WorkspaceRefusal("there is no text to replace", where=where, cure="give old_text, or use write_file")
-    first = text.find(old)
-    if first < 0:
+    lines = _lines_of(text, old)
+    if not lines:
         cure = "read the file again and copy the text exactly, with its spaces and line ends"
         raise WorkspaceRefusal("the text to replace does not occur in the file", where=where, cure=cure)
-    if text.find(old, first + 1) >= 0:
-        lines = ", ".join(str(line) for line in _lines_of(text, old))
+    if len(lines) > 1:
         cure = "give more lines around the one that is meant"
-        raise WorkspaceRefusal(f"the text to replace occurs more than once, at lines {lines}", where=where, cure=cure)
+        told = ", ".join(str(line) for line in lines)
+        raise WorkspaceRefusal(f"the text to replace occurs more than once, at lines {told}", where=where, cure=cure)
 
 
 def _lines_of(text: str, old: str, at_most: int = 10) -> list[int]:
     """The lines at which the text begins, overlapping ones too."""
     lines: list[int] = []
-    position = text.find(old)
-    while position >= 0 and len(lines) < at_most:
+    position = -1
+    while len(lines) < at_most and (position := text.find(old, position + 1)) >= 0:
         lines.append(text.count("\n", 0, position) + 1)
-        position = text.find(old, position + 1)
     return lines
 
 

@@ -149,19 +149,10 @@ def read_at(folder: int, parts: Parts, max_bytes: int) -> StoredFile:
         before = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
         _check_regular(before, folder, parts)  # before it is opened: opening a device can do something
         descriptor = _opened(parts[-1], _FILE, dir_fd=folder, parts=parts)
-        with open(descriptor, "rb", buffering=0) as file:
-            found = os.fstat(file.fileno())
+        with open(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
             _check_regular(found, folder, parts)
-            return StoredFile(_read(file.fileno(), max_bytes), found.st_size, _identity(found))
-
-
-def _read(descriptor: int, max_bytes: int) -> bytes:
-    pieces: list[bytes] = []
-    missing = max_bytes
-    while missing and (piece := os.read(descriptor, min(missing, 1 << 20))):
-        pieces.append(piece)
-        missing -= len(piece)
-    return b"".join(pieces)
+            return StoredFile(file.read(max_bytes), found.st_size, _identity(found))
 
 
 def _make_folder(folder: int, parts: Parts) -> None:
@@ -171,13 +162,12 @@ def _make_folder(folder: int, parts: Parts) -> None:
 
 def _write_new(folder: int, name: str, data: bytes, mode: int | None) -> None:
     descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NOFOLLOW, 0o666, dir_fd=folder)
-    with open(descriptor, "wb", buffering=0) as file:
+    with open(descriptor, "wb") as file:
         if mode is not None:
             os.fchmod(descriptor, mode)
-        remaining = memoryview(data)
-        while remaining:
-            remaining = remaining[os.write(descriptor, remaining) :]
-        os.fsync(file.fileno())
+        file.write(data)
+        file.flush()
+        os.fsync(descriptor)
 
 
 def _identity(found: os.stat_result) -> tuple[int, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from itertools import islice
 from typing import Any
 
 if sys.platform != "win32":
@@ -22,14 +23,13 @@ MAX_MEMORY_BYTES = 2_000_000_000
 def matching_lines(pattern: str, ignore_case: bool, texts: list[str], max_matches: int) -> list[tuple[int, int]]:
     """The matches as (text, line), both counted from 0, at most ``max_matches``. Raises what ``re.compile`` raises."""
     expression = re.compile(pattern, re.IGNORECASE if ignore_case else 0)
-    found: list[tuple[int, int]] = []
-    for number, text in enumerate(texts):
-        for line_number, line in enumerate(text.split("\n")):
-            if expression.search(line):
-                found.append((number, line_number))
-                if len(found) == max_matches:
-                    return found
-    return found
+    found = (
+        (number, line_number)
+        for number, text in enumerate(texts)
+        for line_number, line in enumerate(text.split("\n"))
+        if expression.search(line)
+    )
+    return list(islice(found, max_matches))
 
 
 def answer(request: dict[str, Any]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -92,17 +93,16 @@ def _files(workspace: Workspace, start: Parts, found: Candidates) -> Iterator[Fo
 
 def plain_matches(text: str, ignore_case: bool, texts: list[str]) -> list[Match]:
     """The first ``MAX_MATCHES`` lines that hold the text."""
-    wanted = text.casefold() if ignore_case else text
-    found: list[Match] = []
-    for number, searched in enumerate(texts):
-        if wanted not in (searched.casefold() if ignore_case else searched):
-            continue
-        for line_number, line in enumerate(searched.split("\n")):
-            if wanted in (line.casefold() if ignore_case else line):
-                found.append((number, line_number))
-                if len(found) == MAX_MATCHES:
-                    return found
-    return found
+    fold = str.casefold if ignore_case else str
+    wanted = fold(text)
+    found = (
+        (number, line_number)
+        for number, searched in enumerate(texts)
+        if wanted in fold(searched)
+        for line_number, line in enumerate(searched.split("\n"))
+        if wanted in fold(line)
+    )
+    return list(islice(found, MAX_MATCHES))
 
 
 def regex_matches(pattern: str, ignore_case: bool, texts: list[str], seconds: int = REGEX_SECONDS) -> list[Match]:

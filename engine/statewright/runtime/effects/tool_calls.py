@@ -174,7 +174,7 @@ class ToolRuns:
 
     def _nobody_to_ask(self, cause: str, command: AskPerson) -> None:
         request, _ = self._execution.projection.arguments_of(command.tool)
-        message = self._execution.payloads.put_message(prompts.unasked(self._texts, request.call_id))
+        message = self._execution.payloads.put_message(prompts.tool_message(request.call_id, self._texts.unasked))
         self._deliver("tool", command.tool, NobodyToAsk(message), cause)
 
     def withdraw(self, cause: str, command: WithdrawQuestion | WithdrawOutcomeQuestion) -> None:
