@@ -17,9 +17,7 @@ from statewright.journal.entry import Delivery
 from statewright.journal.reading import Record, delivery_of
 from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import DUE
-from statewright_evidence.proofs.composition.late import late_events
 from statewright_evidence.proofs.composition.macrostep import Macrostep, Setting
-from statewright_evidence.proofs.composition.normal import Late, Normal
 from statewright_evidence.proofs.composition.outside import Pending
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.situation import Call, Core, ExternalEvent, Pool, Tables
@@ -194,8 +192,7 @@ def steps_as_proven(recorded: Record) -> int:
     """Take a record through the composition, and count its macrosteps. Raises AssertionError where they differ."""
     tables, pool, record = Tables(), Pool(), Remaining(recorded)
     setting = Setting(ROUTER, Decisions(tables, pool), RecordedAnswers(record), record.at_once)
-    normal = Normal(pool, Late(late_events(tables)), tables, forgetful=False)
-    core, steps = pool.core(pool.new(tables.run)), 0
+    core, steps = pool.core(pool.new(tables.run), (), ()), 0
     while (begins := record.next) is not None:
         assert record.next_comes_of not in INSIDE, f"{begins.event} follows from inside, and comes after all that follows"
         step = RecordedStep(setting, core, record)
@@ -204,6 +201,6 @@ def steps_as_proven(recorded: Record) -> int:
         if not step.wrong:
             step.judge_end(ExternalEvent(type(begins.event).__name__, DUE, begins.instance, begins.event))
         assert step.wrong == [], f"after {begins.event}"
-        calls = [Call(name, placed) for name, placed in step.calls.items()]
-        core, steps = normal.core(step.run, calls, list(step.tools.values())), steps + 1
+        calls = tuple(Call(name, placed) for name, placed in step.calls.items())
+        core, steps = pool.core(step.run, calls, tuple(step.tools.values())), steps + 1
     return steps

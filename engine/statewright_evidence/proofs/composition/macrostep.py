@@ -17,7 +17,6 @@ from statewright_evidence.proofs.composition import watch
 from statewright_evidence.proofs.composition.decisions import IGNORED, Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.limits import width_of
-from statewright_evidence.proofs.composition.normal import Normal
 from statewright_evidence.proofs.composition.outside import CALL, RUN, Activity, Pending, begun
 from statewright_evidence.proofs.composition.situation import Call, Core, ExternalEvent, Placed, Seen, Tool, Wrong
 from statewright_evidence.proofs.composition.surroundings import EveryAnswer, noted
@@ -32,6 +31,7 @@ from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolCance
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
+CoreOf = Callable[[Placed, tuple[Call, ...], tuple[Tool, ...]], Core]
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
 
 
@@ -260,16 +260,16 @@ class Consequence(NamedTuple):
 
 
 class Macrosteps:
-    """Finds out what comes of events, each once."""
+    """Finds out what comes of events, each once. ``core`` puts all machines together."""
 
-    def __init__(self, router: Router, decisions: Decisions, external_events: ExternalEvents, normal: Normal) -> None:
+    def __init__(self, router: Router, decisions: Decisions, external_events: ExternalEvents, core: CoreOf) -> None:
         scope = external_events.scope
 
         def at_once(pending: Pending, tool: str) -> Sequence[ExternalEvent] | None:
             return external_events.of(pending, tool) if scope.at_once or pending.activity is Activity.PAUSE else None
 
         self._setting = Setting(router, decisions, EveryAnswer(scope), at_once)
-        self._normal = normal
+        self._core = core
         self.after = cache(self._after)
 
     def _after(self, core: Core, external: ExternalEvent) -> tuple[Consequence, ...]:
@@ -292,10 +292,10 @@ class Macrosteps:
     def _ended(self, macrostep: Macrostep, external: ExternalEvent) -> Consequence:
         if not macrostep.wrong:
             macrostep.judge_end(external)
-        calls = [Call(name, placed) for name, placed in macrostep.calls.items()]
+        calls = tuple(Call(name, placed) for name, placed in macrostep.calls.items())
         return Consequence(
             label=_label(external.text, macrostep.notes, macrostep.rows),
-            core=self._normal.core(macrostep.run, calls, list(macrostep.tools.values())),
+            core=self._core(macrostep.run, calls, tuple(macrostep.tools.values())),
             effects=tuple(macrostep.effects),
             current={call.name: call.placed.facts.send for call in calls if not call.placed.ended},
             counted=macrostep.counted,
