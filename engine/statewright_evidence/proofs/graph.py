@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 
 from statewright_evidence.proofs.properties import Kind
@@ -26,7 +27,7 @@ class Arrivals:
     kind: array[int]
 
 
-@dataclass(slots=True)
+@dataclass
 class Graph:
     """States are numbers in the order in which they were found. Steps are sorted by where they start.
 
@@ -42,7 +43,6 @@ class Graph:
     target: array[int] = field(default_factory=_numbers)
     label: array[int] = field(default_factory=_numbers)
     kind: array[int] = field(default_factory=lambda: array("b"))
-    _arrivals: Arrivals | None = None
 
     @property
     def states(self) -> int:
@@ -52,15 +52,14 @@ class Graph:
     def steps(self) -> int:
         return len(self.target)
 
-    def out(self, state: int, kinds: frozenset[int]) -> Iterator[int]:
-        """The numbers of the steps of these kinds out of a state."""
-        return (step for step in range(self.first[state], self.first[state + 1]) if self.kind[step] in kinds)
+    def out(self, state: int) -> range:
+        """The numbers of the steps out of a state."""
+        return range(self.first[state], self.first[state + 1])
 
+    @cached_property
     def arrivals(self) -> Arrivals:
         """The steps by where they lead; sorted once, when the graph is whole."""
-        if self._arrivals is None:
-            self._arrivals = _sorted_by_target(self)
-        return self._arrivals
+        return _sorted_by_target(self)
 
     def path(self, state: int) -> tuple[int, tuple[str, ...]]:
         """The state to begin in, and the labels of a shortest way from there."""
@@ -99,7 +98,7 @@ def possible(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> bytea
 
 def _backwards(graph: Graph, kinds: frozenset[int], reached: bytearray, joins: Callable[[int], bool]) -> bytearray:
     """Grow ``reached`` against the steps: a state joins when ``joins``, asked once per step into the set, says so."""
-    arrivals = graph.arrivals()
+    arrivals = graph.arrivals
     begin, sources, wanted = arrivals.begin, arrivals.source, _of_kinds(arrivals.kind, kinds)
     frontier = [state for state in range(graph.states) if reached[state]]
     while frontier:
@@ -125,7 +124,7 @@ def _sorted_by_target(graph: Graph) -> Arrivals:
     place = array("i", begin)
     source, kind = array("i", bytes(4 * graph.steps)), array("b", bytes(graph.steps))
     for state in range(graph.states):
-        for step in range(graph.first[state], graph.first[state + 1]):
+        for step in graph.out(state):
             at = place[graph.target[step]]
             place[graph.target[step]] = at + 1
             source[at], kind[at] = state, graph.kind[step]
@@ -141,7 +140,7 @@ def escape(graph: Graph, state: int, reached: bytearray, kinds: frozenset[int]) 
     labels: list[str] = []
     while state not in seen:
         seen[state] = len(labels)
-        step = next((step for step in graph.out(state, kinds) if not reached[graph.target[step]]), None)
+        step = next((step for step in graph.out(state) if graph.kind[step] in kinds and not reached[graph.target[step]]), None)
         if step is None:
             return tuple(labels), ()
         labels.append(graph.labels[graph.label[step]])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statewright_evidence.proofs.alphabets.call import BOUNDS, abstraction, alphabet
+from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Inevitable, Kind, Property
 from statewright_evidence.proofs.table_claims import each_row, given
 from statewright_evidence.proofs.table_model import Place
@@ -75,3 +77,5 @@ CLAIMS: tuple[Property[Before], ...] = (
     each_row("deadline-ends", "the step deadline ends the call at once, from every state", _goes_on, on=StepDeadline),
     each_row("reports-once", "whoever asked is told of the end exactly once, unless the call is cancelled", _reports_otherwise),
 )
+PROOF = Proof(CALL, alphabet, CLAIMS, BOUNDS, abstraction=abstraction)
+"""What there is to prove of the call table."""

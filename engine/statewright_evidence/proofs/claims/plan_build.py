@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statewright_evidence.proofs.alphabets.plan_build import BOUNDS, abstraction, alphabet
+from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Inevitable, Kind, Property
 from statewright_evidence.proofs.table_claims import each_row, given
 from statewright_evidence.proofs.table_model import Place
@@ -80,3 +82,5 @@ CLAIMS: tuple[Property[Before], ...] = (
         frozenset((Kind.DUE,)),
     ),
 )
+PROOF = Proof(PLAN_BUILD, alphabet, CLAIMS, BOUNDS, abstraction=abstraction)
+"""What there is to prove of the plan_build table."""

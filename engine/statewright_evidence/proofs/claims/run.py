@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 
+from statewright_evidence.proofs.alphabets.run import Alphabet, abstraction, bounds
+from statewright_evidence.proofs.alphabets.settings import FULL
+from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Inevitable, Kind, Property
 from statewright_evidence.proofs.table_claims import each_row, given
 from statewright_evidence.proofs.table_model import Place
@@ -231,3 +235,8 @@ CLAIMS: tuple[Property[Before], ...] = (
         _waits_for_nothing,
     ),
 )
+
+
+def proof(settings: Sequence[RunSettings] = FULL) -> Proof[RunFacts]:
+    """What there is to prove of the run table, admitted with each of these settings."""
+    return Proof(RUN, Alphabet(settings), CLAIMS, bounds(settings), waits, abstraction)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from statewright_evidence.proofs.alphabets.tool import BOUNDS, abstraction, alphabet
+from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Always, Property
 from statewright_evidence.proofs.table_claims import each_row, given
 from statewright_evidence.proofs.table_model import Monitor, Place
@@ -139,3 +141,5 @@ CLAIMS: tuple[Property[Before], ...] = (
     each_row("message-known", "each end has its message for the model", _says_nothing),
     each_row("cancel-ends", "the end of the run ends the call at once, from every state", _goes_on, on=ToolCancelled),
 )
+PROOF = Proof(TOOL, alphabet, CLAIMS, BOUNDS, waits, abstraction, MONITOR)
+"""What there is to prove of the tool table."""

@@ -74,7 +74,7 @@ def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
         return idle
     entering = array("i", bytes(4 * graph.states))
     for state in range(graph.states):
-        for step in range(graph.first[state], graph.first[state + 1]):
+        for step in graph.out(state):
             entering[graph.target[step]] += graph.target[step] != state
     best, came = array("i", bytes(4 * graph.states)), array("i", [-1]) * graph.states
     source = array("i", [-1]) * graph.states
@@ -83,7 +83,7 @@ def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
     while ready:
         state = ready.pop()
         done += 1
-        for step in range(graph.first[state], graph.first[state + 1]):
+        for step in graph.out(state):
             target = graph.target[step]
             if target == state:
                 continue
@@ -102,7 +102,7 @@ def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
 def _idle(graph: Graph, weight: Sequence[int]) -> Most | None:
     """A step that bears something and leads back to where it starts."""
     for state in range(graph.states):
-        for step in range(graph.first[state], graph.first[state + 1]):
+        for step in graph.out(state):
             if graph.target[step] == state and weight[graph.label[step]] > 0:
                 return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
     return None
@@ -121,7 +121,7 @@ def _circle(graph: Graph, entering: array[int]) -> Most:
     into: dict[int, tuple[int, int]] = {}
     for state in range(graph.states):
         if entering[state]:
-            for step in range(graph.first[state], graph.first[state + 1]):
+            for step in graph.out(state):
                 if graph.target[step] != state:
                     into[graph.target[step]] = (state, step)
     at = next(state for state in range(graph.states) if entering[state])
