@@ -28,8 +28,8 @@ import mutation
 import planted_faults
 import second_opinion
 from folder import dead_links, verdict, write_folder
-from statewright_evidence import promela
 from statewright_evidence.differences import versions
+from statewright_evidence.promela import second_opinion as spin
 from statewright_evidence.proofs import composition, proofs_section
 from statewright_evidence.proofs.targets import properties_of
 from statewright_evidence.section import Outcome, Section
@@ -43,7 +43,7 @@ MAKERS: dict[str, Callable[[Path], Section]] = {
     "composition": lambda journals: composition.section(),
     "proofs": lambda journals: proofs_section.section(),
     "interpreters": lambda journals: second_opinion.section(),
-    "spin": lambda journals: promela.section(),
+    "spin": lambda journals: spin.section(),
     "coverage": coverage_run.section,
     "traceability": lambda journals: both_ways.section(coverage_run.observed(journals)),
     "planted": lambda journals: planted_faults.section(),

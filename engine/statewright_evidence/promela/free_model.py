@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from statewright_evidence.promela.identifiers import Identifiers, quoted, remark
-from statewright_evidence.promela.model import LIVENESS, SAFETY, ModelLine, Promela, RowInState, written
+from statewright_evidence.promela.model import LIVENESS, SAFETY, ModelLine, Promela, written
+from statewright_evidence.proofs.table_claims import RowInState
 from statewright_states.form.question import Answer, Condition, Question
 from statewright_states.form.row import Cell, Declaration, Event, Ignore, Row
-from statewright_states.form.table import Table
 
 ENDS_STAY = "ends_stay"
 END_IN_REACH = "end_in_reach"
@@ -31,11 +30,6 @@ FREE_CLAIMS = {
 
 SUMMANDS = 6
 """How many guards are counted in one statement: SPIN keeps the text of a statement in buffers of fixed length."""
-
-
-def promela(table: Table[Any]) -> str:
-    """The free model of a table as Promela text."""
-    return free_model(table.declared).text
 
 
 def free_model(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> Promela:
@@ -190,7 +184,7 @@ class _Writer:
 
     def _option(self, state: StrEnum, stated: Row | Ignore) -> ModelLine:
         """One option on one line, so that a line which SPIN never reaches is a row that never fires."""
-        name, place = self._row(stated), RowInState(state.value, stated.id)
+        name, place = self._row(stated), RowInState(state, stated.id)
         label = f"{name}_{self._state(state)}"
         if isinstance(stated, Ignore):
             return ModelLine(f'        :: {name} -> {label}: printf("| [{quoted(stated.id)}] ignored\\n")', place)

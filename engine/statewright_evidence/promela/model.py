@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from statewright_evidence.proofs.table_claims import RowInState
 from statewright_states.frozen import dataclass
 
 SAFETY = ("-O0", "-w", "-DNOREDUCE", "-DNOCLAIM", "-DSAFETY")
 """How SPIN's checker is compiled to check assertions and dead ends."""
 LIVENESS = ("-O0", "-w", "-DNOREDUCE")
 """How it is compiled to check claims about paths. Optimising would take longer than the search."""
-
-
-@dataclass(frozen=True, slots=True)
-class RowInState:
-    """What stands on a line of a model: a row or an ignore, in a state."""
-
-    state: str
-    id: str
 
 
 @dataclass(frozen=True, slots=True)

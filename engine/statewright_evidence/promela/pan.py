@@ -14,7 +14,6 @@ TRANSITIONS = re.compile(r"^\s*(?P<transitions>[\d.e+]+) transitions", re.MULTIL
 UNREACHED = re.compile(r"^\s+(?P<file>\S+):(?P<line>\d+), state \d+, ", re.MULTILINE)
 INCOMPLETE = ("Search not completed", "max search depth too small", "out of memory", "hashtable")
 SAID = re.compile(r"^\s*\| (?P<said>.*)$", re.MULTILINE)
-ROW = re.compile(r"\[(?P<id>.+?)\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +60,3 @@ def read_report(output: str, model_file: str) -> PanReport:
 def read_trail(output: str) -> tuple[str, ...]:
     """What a model says along a trail: events with the answers, rows by their ids in brackets."""
     return tuple(match["said"].strip() for match in SAID.finditer(output))
-
-
-def rows_of(trail: tuple[str, ...]) -> tuple[str, ...]:
-    """The ids of the rows and ignores along a trail."""
-    return tuple(match["id"] for said in trail if (match := ROW.match(said)))
