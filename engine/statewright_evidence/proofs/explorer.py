@@ -86,7 +86,7 @@ class _Search(Generic[S]):
     def run(self) -> bool:
         """Explore; gives whether there is nothing left to explore."""
         for state in self.model.initial():
-            self._meet(state, NOWHERE, NOWHERE)
+            self._meet(state, NOWHERE)
         number = 0
         while number < len(self.states):  # the list grows while it is walked: it is the queue as well
             if len(self.broken) == self._enough:
@@ -105,14 +105,15 @@ class _Search(Generic[S]):
                 graph.labels.append(step.label)
             graph.label.append(label)
             graph.kind.append(self._kind[step.kind])
-            graph.target.append(self._meet(step.to, number, graph.steps))
+            graph.source.append(number)
+            graph.target.append(self._meet(step.to, graph.steps))
             for claimed in self._of_steps:
                 what = claimed.broken(state, step)
                 if what is not None:
                     self.broken[claimed.name] = self.violation(what, number, (step.label,))
                     self._of_steps = [other for other in self._of_steps if other is not claimed]
 
-    def _meet(self, state: S, parent: int, arrival: int) -> int:
+    def _meet(self, state: S, arrival: int) -> int:
         number = self._number.setdefault(state, len(self.states))
         if number < len(self.states):
             return number
@@ -123,7 +124,6 @@ class _Search(Generic[S]):
                 cure="choose smaller bounds, or allow more states",
             )
         self.states.append(state)
-        self.graph.parent.append(parent)
         self.graph.arrival.append(arrival)
         for claimed in self._of_states:
             what = claimed.broken(state)
@@ -159,6 +159,6 @@ def _find_in_graph(search: _Search[S], claimed: Inevitable[S] | Possible[S]) -> 
         return Finding(claimed.name, claimed.text, len(asked))
     if isinstance(claimed, Possible):
         return Finding(claimed.name, claimed.text, len(asked), search.violation("no way leads there", number))
-    then, circle = escape(graph, number, reached, kinds)
+    _, then, circle = escape(graph, number, lambda step: graph.kind[step] in kinds and not reached[graph.target[step]])
     what = "it goes round in a circle" if circle else "it comes to a dead end"
     return Finding(claimed.name, claimed.text, len(asked), search.violation(what, number, then, circle))

@@ -13,7 +13,7 @@ from typing import Any
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.situation import State
 from statewright_evidence.proofs.explorer import Exploration
-from statewright_evidence.proofs.graph import Graph
+from statewright_evidence.proofs.graph import NOWHERE, Graph, escape
 from statewright_evidence.proofs.properties import Finding, Violation
 from statewright_states.errors import Fault
 from statewright_states.frozen import dataclass
@@ -72,70 +72,34 @@ def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
     weight = [1 if of is None else of.get(label, 0) for label in graph.labels]
     if of is not None and (idle := _idle(graph, weight)) is not None:
         return idle
-    entering = array("i", bytes(4 * graph.states))
-    for state in range(graph.states):
+    left = array("i", (sum(graph.target[step] != state for step in graph.out(state)) for state in range(graph.states)))
+    best, onward = array("i", bytes(4 * graph.states)), array("i", [NOWHERE]) * graph.states
+    ready = [state for state in range(graph.states) if not left[state]]
+    for state in ready:  # grows while it is walked
         for step in graph.out(state):
-            entering[graph.target[step]] += graph.target[step] != state
-    best, came = array("i", bytes(4 * graph.states)), array("i", [-1]) * graph.states
-    source = array("i", [-1]) * graph.states
-    ready = [state for state in range(graph.states) if not entering[state]]
-    done = 0
-    while ready:
-        state = ready.pop()
-        done += 1
-        for step in graph.out(state):
-            target = graph.target[step]
-            if target == state:
-                continue
-            count = best[state] + weight[graph.label[step]]
-            if count > best[target] or came[target] < 0:
-                best[target], came[target], source[target] = count, step, state
-            entering[target] -= 1
-            if not entering[target]:
-                ready.append(target)
-    if done < graph.states:
-        return _circle(graph, entering)
-    end = max(range(graph.states), key=best.__getitem__)
-    return Most(best[end], _way(graph, end, came, source), end)
+            count = best[graph.target[step]] + weight[graph.label[step]]
+            if graph.target[step] != state and count > best[state]:
+                best[state], onward[state] = count, step
+        for source in (graph.source[step] for step in graph.into(state)):
+            left[source] -= source != state
+            if source != state and not left[source]:
+                ready.append(source)
+    if len(ready) == graph.states:
+        end, path, _ = escape(graph, 0, lambda step: onward[graph.source[step]] == step)
+        return Most(best[0], path, end)
+    into_circle = next(state for state in range(graph.states) if left[state])
+    end, _, circle = escape(
+        graph, into_circle, lambda step: graph.target[step] != graph.source[step] and left[graph.target[step]] > 0
+    )
+    return Most(0, graph.path(end)[1], end, circle)
 
 
 def _idle(graph: Graph, weight: Sequence[int]) -> Most | None:
     """A step that bears something and leads back to where it starts."""
-    for state in range(graph.states):
-        for step in graph.out(state):
-            if graph.target[step] == state and weight[graph.label[step]] > 0:
-                return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
+    for step, state in enumerate(graph.source):
+        if graph.target[step] == state and weight[graph.label[step]] > 0:
+            return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
     return None
-
-
-def _way(graph: Graph, end: int, came: array[int], source: array[int]) -> tuple[str, ...]:
-    labels: list[str] = []
-    while came[end] >= 0:
-        labels.append(graph.labels[graph.label[came[end]]])
-        end = source[end]
-    return tuple(reversed(labels))
-
-
-def _circle(graph: Graph, entering: array[int]) -> Most:
-    """The states that were never ready lie on a circle, or behind one: backwards from any of them there is one."""
-    into: dict[int, tuple[int, int]] = {}
-    for state in range(graph.states):
-        if entering[state]:
-            for step in graph.out(state):
-                if graph.target[step] != state:
-                    into[graph.target[step]] = (state, step)
-    at = next(state for state in range(graph.states) if entering[state])
-    seen: set[int] = set()
-    while at not in seen:
-        seen.add(at)
-        at = into[at][0]
-    labels: list[str] = []
-    state = at
-    while not labels or state != at:
-        state, step = into[state]
-        labels.append(graph.labels[graph.label[step]])
-    _, path = graph.path(at)
-    return Most(0, path, at, tuple(reversed(labels)))
 
 
 REQUESTS_BOUNDED = "requests-bounded"

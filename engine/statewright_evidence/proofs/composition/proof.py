@@ -58,6 +58,6 @@ def prove_composition(
 
 def _depth(explored: Exploration[State]) -> int:
     depths: list[int] = []
-    for parent in explored.graph.parent:
-        depths.append(depths[parent] + 1 if parent >= 0 else 0)
+    for step in explored.graph.arrival:
+        depths.append(depths[explored.graph.source[step]] + 1 if step >= 0 else 0)
     return max(depths)
