@@ -128,6 +128,17 @@ def each_row(
     return EachStep(name, text, judge)
 
 
+def stop_ends(table: Table[F], text: str, stopped: Callable[[F], bool]) -> Inevitable[Place[F]]:
+    """A claim that where these facts tell of a stop, an end comes by what is due: no timer and no person is needed."""
+    return Inevitable(
+        "stop-ends",
+        text,
+        lambda place: place.state in table.final,
+        lambda place: stopped(place.facts) and place.state not in table.final,
+        frozenset((Kind.DUE,)),
+    )
+
+
 def given(taken: Taken[Any], *kinds: type[Command]) -> list[Command]:
     """The commands of these types that a row gave."""
     return [command for command in taken.commands if isinstance(command, kinds)]

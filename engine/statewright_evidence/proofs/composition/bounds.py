@@ -37,16 +37,21 @@ def worst_case(settings: RunSettings, max_attempts: int, fallbacks: int, *, over
     """
     if settings.max_steps == 0:
         return 0
-    attempts = 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
-    steps = attempts * settings.max_steps
+    tries = attempts(settings)
+    steps = tries * settings.max_steps
     calls = steps * (3 if overflow else 1)
     if settings.window_tokens:
         calls += steps
     elif settings.summarize_after_exchanges:
-        calls += steps - attempts
-    calls += 2 * attempts if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
+        calls += steps - tries
+    calls += 2 * tries if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
     requests = calls * max_attempts * (1 + fallbacks)
     return requests if settings.max_model_calls is None else min(requests, settings.max_model_calls)
+
+
+def attempts(settings: RunSettings) -> int:
+    """The most attempts at the task: the first, and a correction for each retry that a full evaluation allows."""
+    return 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
 
 
 def allowed_in(scope: Scope) -> int:
@@ -124,8 +129,7 @@ class Bounds:
 def tools_allowed_in(scope: Scope) -> int:
     """The most tool calls that may begin: all those of every reply, as far as their budget goes."""
     settings = scope.settings
-    attempts = 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
-    asked = attempts * settings.max_steps * max(len(reply.calls) for reply in scope.replies)
+    asked = attempts(settings) * settings.max_steps * max(len(reply.calls) for reply in scope.replies)
     return asked if settings.max_tool_calls is None else min(asked, settings.max_tool_calls)
 
 
