@@ -103,9 +103,9 @@ class _Search(Generic[S]):
             label = labels.setdefault(step.label, len(labels))
             if label == len(graph.labels):
                 graph.labels.append(step.label)
+            graph.source.append(number)
             graph.label.append(label)
             graph.kind.append(self._kind[step.kind])
-            graph.source.append(number)
             graph.target.append(self._meet(step.to, graph.steps))
             for claimed in self._of_steps:
                 what = claimed.broken(state, step)

@@ -7,8 +7,11 @@ from functools import partial
 from typing import Any
 
 from statewright_evidence.proofs.claims import call, plan_build, run, tool
-from statewright_evidence.proofs.composition import CLAIMS, SCOPES, CompositionModel, Scope
 from statewright_evidence.proofs.composition.bounds import WHOLE_CLAIMS, measure
+from statewright_evidence.proofs.composition.claims import CLAIMS
+from statewright_evidence.proofs.composition.model import CompositionModel
+from statewright_evidence.proofs.composition.scope import Scope
+from statewright_evidence.proofs.composition.scopes import SCOPES
 from statewright_evidence.proofs.explorer import Exploration
 from statewright_evidence.proofs.free_model import FreeModel
 from statewright_evidence.proofs.proof import Proof

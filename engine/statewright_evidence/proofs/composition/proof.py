@@ -1,18 +1,17 @@
-"""Explore the scopes: what was found out about each, for people and for whoever puts the evidence together."""
+"""Explore a scope: what was found out about it, for people and for whoever puts the evidence together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from statewright_evidence.proofs.composition.bounds import Bounds, measure
 from statewright_evidence.proofs.composition.claims import CLAIMS
 from statewright_evidence.proofs.composition.model import CompositionModel
 from statewright_evidence.proofs.composition.scope import Scope
-from statewright_evidence.proofs.composition.scopes import SCOPES
 from statewright_evidence.proofs.composition.situation import State, Tables
 from statewright_evidence.proofs.explorer import MAX_STATES, Exploration, explore
 from statewright_evidence.proofs.properties import Property
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +44,8 @@ def prove_scope(
     model = CompositionModel(scope, tables)
     explored = explore(model, claims, max_states=max_states)
     bounds, found = measure(explored, scope, model.requests, model.starts)
-    whole = Exploration(explored.model, explored.states, explored.graph, (*explored.findings, *found))
+    whole = replace(explored, findings=(*explored.findings, *found))
     return ScopeProof(scope, whole, bounds, _depth(whole), model.tables, model.met)
-
-
-def prove_composition(
-    scopes: Iterable[Scope] = SCOPES, tables: Tables | None = None, *, max_states: int = MAX_STATES
-) -> tuple[ScopeProof, ...]:
-    """Explore every scope; ``tables`` may be changed ones, so that it can be seen what is found out about them."""
-    return tuple(prove_scope(scope, tables, max_states=max_states) for scope in scopes)
 
 
 def _depth(explored: Exploration[State]) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from time import perf_counter
 from typing import Any
 
-from statewright_evidence.proofs.composition.proof import ScopeProof, prove_composition
+from statewright_evidence.proofs.composition.proof import ScopeProof, prove_scope
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.scopes import SCOPES
 from statewright_evidence.proofs.composition.situation import Tables
@@ -38,7 +38,7 @@ ASSUMED = """\
 def section(scopes: Sequence[Scope] = SCOPES, tables: Tables | None = None) -> Section:
     """Explore the scopes and say what came of it."""
     began = perf_counter()
-    proofs = prove_composition(scopes, tables)
+    proofs = [prove_scope(scope, tables) for scope in scopes]
     holds = all(proof.holds for proof in proofs)
     states = sum(len(proof.exploration.states) for proof in proofs)
     steps = sum(proof.exploration.graph.steps for proof in proofs)
