@@ -7,9 +7,6 @@ the way everything that the proofs watch is watched here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from statewright.core.links import Route
 from statewright.core.routing import ROUTER
 from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
@@ -38,7 +35,6 @@ from statewright_states.run.events import (
 from statewright_states.tool.events import ToolCancelled, ToolRepeated, ToolSkipped, ToolStopped
 from statewright_states.words.vocabulary import ToolRequest
 
-T = TypeVar("T")
 ANY = Scope("a record", "")
 INSIDE = frozenset(command.__name__ for command, link in ROUTER.links.items() if link.route is Route.MACHINE)
 AT_ONCE = frozenset(command.__name__ for command, link in ROUTER.links.items() if link.at_once)
@@ -70,11 +66,11 @@ class Remaining:
         late = f"{decision.ignored} (ignored)" if decision.ignored else "refused"
         return decision.instance, decision.row or late
 
-    def at_once(self, pending: Pending, name: str) -> tuple[ExternalEvent, ...]:
+    def at_once(self, pending: Pending, name: str) -> tuple[ExternalEvent, ...] | None:
         """What comes next, where it came at once of this effect."""
         recorded, command = self.next, self.next_comes_of
         if recorded is None or recorded.instance != pending.machine or command not in AT_ONCE:
-            return ()
+            return None
         return (ExternalEvent(command, DUE, recorded.instance, recorded.event),)
 
     @property
@@ -85,17 +81,11 @@ class Remaining:
 
 
 class RecordedAnswers(EveryAnswer):
-    """Answers what the router asks as the record's next event says, and holds what it makes of them to that event."""
+    """Answers what the router asks as the record's next event says."""
 
     def __init__(self, record: Remaining) -> None:
         super().__init__(ANY)
         self._record = record
-
-    def every(self, make: Callable[[], T]) -> list[T]:
-        made, recorded = make(), self._record.next
-        assert recorded is not None, f"the record ends, and the router makes {made}"
-        assert made == (recorded.machine, recorded.instance, recorded.event)
-        return [made]
 
     def model_request(self) -> ModelRequest:
         event = self._record.event
@@ -175,13 +165,16 @@ def _remainder(event: CompactionPlanned | SummaryReady | SummaryFailed) -> Remai
 
 
 class RecordedStep(Macrostep):
-    """A macrostep that moves on in the record with each event, and compares the rows."""
+    """A macrostep that moves on in the record with each event, and compares events and rows."""
 
     def __init__(self, setting: Setting, core: Core, record: Remaining) -> None:
         super().__init__(setting, core)
         self._record = record
 
     def apply(self, machine: str, instance: str, event: Event) -> None:
+        recorded = self._record.next
+        assert recorded is not None, f"the record ends, and {event} follows for {instance}"
+        assert (machine, instance, event) == (recorded.machine, recorded.instance, recorded.event)
         super().apply(machine, instance, event)
         assert self.wrong == [], f"the record says {self._record.next}"
         assert self.rows[-1] == self._record.next_row
@@ -197,7 +190,7 @@ def steps_as_proven(recorded: Record) -> int:
         assert record.next_comes_of not in INSIDE, f"{begins.event} follows from inside, and comes after all that follows"
         step = RecordedStep(setting, core, record)
         step.apply(begins.machine, begins.instance, begins.event)
-        assert step.proceed() == [], "several things may be"
+        step.proceed()
         if not step.wrong:
             step.judge_end(ExternalEvent(type(begins.event).__name__, DUE, begins.instance, begins.event))
         assert step.wrong == [], f"after {begins.event}"

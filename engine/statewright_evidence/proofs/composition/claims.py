@@ -61,18 +61,6 @@ def _leaves_an_end(state: State, step: Step[State]) -> str | None:
     return None
 
 
-def _over(state: State) -> bool:
-    return state.over
-
-
-def _stopping(state: State) -> bool:
-    return not state.over and state.core.run.facts.stop and not state.waking
-
-
-def _anything(state: State) -> bool:
-    return True
-
-
 CLAIMS: tuple[Property[State], ...] = (
     *(_is_wrong(name, text) for name, text in SEEN.items()),
     Always("no-deadlock", "Until the run has ended, something is under way or somebody is asked.", _hangs),
@@ -81,15 +69,15 @@ CLAIMS: tuple[Property[State], ...] = (
         "run-ends",
         "From everywhere the run ends, if requests, tools and waits come to their end and persons who are asked decide; no "
         "deadline is needed for it.",
-        _over,
-        _anything,
+        lambda state: state.over,
+        lambda state: True,
         frozenset((Kind.DUE, Kind.TIMER, Kind.PERSON)),
     ),
     Inevitable(
         "stop-ends",
         "Consequence a stop the run ends as soon as what is launched is over: it waits for no person and for no timer.",
-        _over,
-        _stopping,
+        lambda state: state.over,
+        lambda state: not state.over and state.core.run.facts.stop and not state.waking,
         frozenset((Kind.DUE,)),
     ),
 )
