@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
-from statewright_evidence.promela.model import LIVENESS, SAFETY, Promela
+from statewright_evidence.promela.free_model import LIVENESS, SAFETY, Promela
 from statewright_evidence.promela.pan import PanReport, read_report, read_trail
 from statewright_states.errors import ConfigurationError, InternalError
 from statewright_states.frozen import dataclass

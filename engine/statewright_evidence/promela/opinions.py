@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
 from statewright_evidence.promela.check import Checked, check
-from statewright_evidence.promela.free_model import FREE_CLAIMS, free_model
-from statewright_evidence.promela.model import Promela
+from statewright_evidence.promela.free_model import FREE_CLAIMS, Promela, free_model
 from statewright_evidence.promela.pan import PanReport
 from statewright_evidence.proofs.explorer import explore
 from statewright_evidence.proofs.free_model import FreeModel
