@@ -15,7 +15,7 @@ from statewright_evidence.proofs.alphabets.settings import FULL
 from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, UNPROMPTED
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.form.row import Event
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
@@ -206,20 +206,13 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
         return facts
     limits = facts.settings
     settled = all(call.phase is CallPhase.SETTLED for call in facts.tools)
-    return RunFacts(
-        settings=limits,
-        attempt=facts.attempt,
-        attempt_steps=facts.attempt_steps,
-        calls=facts.calls,
-        in_call=facts.in_call,
-        continuations=facts.continuations,
-        nudged=facts.nudged,
-        continuing=facts.continuing,
-        compacted=facts.compacted,
-        overflowed=facts.overflowed,
-        unreadable=facts.unreadable,
-        stop=facts.stop,
-        paused=facts.paused,
+    return replace(
+        facts,
+        step=0,
+        context_tokens=0,
+        silent=False,
+        verdict=None,
+        worked_us=0,
         exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
         tools=() if settled else facts.tools,
         repeated=facts.repeated if limits.max_identical_calls else 0,
