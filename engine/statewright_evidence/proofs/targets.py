@@ -86,7 +86,7 @@ def of_scope(scope: Scope) -> Target:
         model=model,
         properties=CLAIMS,
         whole=lambda found: Whole(measure(found, scope, model.requests, model.starts)[1]),
-        whole_claims=WHOLE_CLAIMS,
+        whole_claims=tuple(WHOLE_CLAIMS),
     )
 
 

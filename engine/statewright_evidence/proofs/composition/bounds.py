@@ -107,11 +107,13 @@ def _idle(graph: Graph, weight: Sequence[int]) -> Most | None:
     return None
 
 
-REQUESTS_BOUNDED = "requests-bounded"
-TOOLS_BOUNDED = "tool-calls-bounded"
-NOTHING_GOES_ROUND = "nothing-goes-round"
-WHOLE_CLAIMS = (NOTHING_GOES_ROUND, REQUESTS_BOUNDED, TOOLS_BOUNDED)
-"""The claims about all ways at once."""
+WHOLE_CLAIMS: Mapping[str, str] = {
+    "nothing-goes-round": "Whatever happens, what interrupts, comes late or is said twice included: only so many steps change "
+    "anything.",
+    "requests-bounded": "No more requests are put on the wire than the worst case that is worked out from the settings.",
+    "tool-calls-bounded": "No more tool calls begin than the settings allow.",
+}
+"""The claims about all ways at once, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,27 +140,13 @@ def measure(
 ) -> tuple[Bounds, tuple[Finding, ...]]:
     """What was seen at most, and whether it keeps within what is allowed."""
     graph = explored.graph
-    longest = most(graph)
-    sent, begun = most(graph, requests), most(graph, starts)
+    longest, sent, begun = most(graph), most(graph, requests), most(graph, starts)
     bounds = Bounds(sent.count, allowed_in(scope), begun.count, tools_allowed_in(scope), longest.count)
-    findings = (
-        _finding(
-            explored,
-            NOTHING_GOES_ROUND,
-            "Whatever happens, what interrupts, comes late or is said twice included: only so many steps change anything.",
-            longest,
-            None,
-        ),
-        _finding(
-            explored,
-            REQUESTS_BOUNDED,
-            "No more requests are put on the wire than the worst case that is worked out from the settings.",
-            sent,
-            bounds.requests_allowed,
-        ),
-        _finding(explored, TOOLS_BOUNDED, "No more tool calls begin than the settings allow.", begun, bounds.tools_allowed),
+    judged = ((longest, None), (sent, bounds.requests_allowed), (begun, bounds.tools_allowed))
+    return bounds, tuple(
+        _finding(explored, name, text, seen, allowed)
+        for (name, text), (seen, allowed) in zip(WHOLE_CLAIMS.items(), judged, strict=True)
     )
-    return bounds, findings
 
 
 def _finding(explored: Exploration[Any], name: str, text: str, found: Most, allowed: int | None) -> Finding:

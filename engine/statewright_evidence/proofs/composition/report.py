@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -13,6 +14,7 @@ from statewright_evidence.proofs.composition.scopes import SCOPES
 from statewright_evidence.proofs.composition.situation import Tables
 from statewright_evidence.proofs.properties import Finding, Violation
 from statewright_evidence.section import Outcome, Section
+from statewright_states.requirements import stated_in
 
 ABOUT = """\
 A run, its model calls and its tool calls are three tables that meet through commands and events. Here they are explored
@@ -76,8 +78,7 @@ def shown(violation: Violation) -> str:
 def unmet(proofs: Sequence[ScopeProof]) -> list[str]:
     """The ids of the rows and ignores that no step of any scope takes."""
     met = frozenset[str]().union(*(proof.met for proof in proofs))
-    every = [[*(row.id for row in table.rows), *(ignore.id for ignore in table.ignores)] for table in proofs[0].tables.every]
-    return [identity for ids in every for identity in ids if identity not in met]
+    return [stated.id for table in proofs[0].tables.every for stated in stated_in(table) if stated.id not in met]
 
 
 NOT_HERE = {
@@ -97,9 +98,10 @@ NOT_HERE = {
 
 def _page(proofs: Sequence[ScopeProof], summary: str) -> str:
     parts = ["# Run, calls and tool calls together", summary, ABOUT, "## Claims", _claims(proofs)]
-    broken = [(proof, finding) for pairs in found(proofs).values() for proof, finding in pairs if not finding.holds]
-    parts += ["## Witnesses", *_witnesses(broken)] if broken else []
-    parts += ["## Scopes", _scopes(proofs), *_texts(proofs), "## Bounds over whole ways", _BOUNDS, _bounds(proofs)]
+    witnesses = list(_witnesses(proofs))
+    parts += ["## Witnesses", *witnesses] if witnesses else []
+    texts = "\n".join(f"* **{proof.scope.name}**: {proof.scope.text}" for proof in proofs)
+    parts += ["## Scopes", _scopes(proofs), texts, "## Bounds over whole ways", _BOUNDS, _bounds(proofs)]
     parts += ["## Rows that no scope takes", _unmet(proofs), "## What is assumed", ASSUMED]
     return "\n\n".join(parts).rstrip() + "\n"
 
@@ -119,8 +121,8 @@ def _claims(proofs: Sequence[ScopeProof]) -> str:
     return _table(("claim", "in words", "what was found"), rows)
 
 
-def _witnesses(broken: Iterable[tuple[ScopeProof, Finding]]) -> Iterator[str]:
-    for proof, finding in broken:
+def _witnesses(proofs: Sequence[ScopeProof]) -> Iterator[str]:
+    for proof, finding in chain.from_iterable(found(proofs).values()):
         if finding.violation is not None:
             yield f"`{finding.name}` in the scope {proof.scope.name}:\n\n```text\n{shown(finding.violation)}\n```"
 
@@ -139,10 +141,6 @@ def _scopes(proofs: Sequence[ScopeProof]) -> str:
         for proof in proofs
     ]
     return _table(heads, rows)
-
-
-def _texts(proofs: Sequence[ScopeProof]) -> list[str]:
-    return ["\n".join(f"* **{proof.scope.name}**: {proof.scope.text}" for proof in proofs)]
 
 
 _BOUNDS = """\
