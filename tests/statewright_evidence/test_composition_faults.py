@@ -14,8 +14,7 @@ from statewright.core.links import LINKS
 from statewright.core.surroundings import Surroundings
 from statewright.core.translation import Addressed, Translation
 from statewright_evidence.proofs.composition.claims import CLAIMS
-from statewright_evidence.proofs.composition.proof import prove_scope
-from statewright_evidence.proofs.composition.report import section, shown
+from statewright_evidence.proofs.composition.report import prove_scope, section, shown
 from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Said, Scope
 from statewright_evidence.proofs.composition.scopes import ANN, CUT, POST, READ, SCOPES, UNDECLARED, calls
 from statewright_evidence.proofs.composition.situation import Tables

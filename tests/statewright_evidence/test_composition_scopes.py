@@ -19,8 +19,7 @@ from statewright_evidence.proofs.composition.bounds import worst_case
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.model import CompositionModel
 from statewright_evidence.proofs.composition.outside import Activity, Pending, begun
-from statewright_evidence.proofs.composition.proof import ScopeProof, prove_scope
-from statewright_evidence.proofs.composition.report import NOT_HERE, section, unmet
+from statewright_evidence.proofs.composition.report import NOT_HERE, ScopeProof, prove_scope, section, unmet
 from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Scope
 from statewright_evidence.proofs.composition.scopes import SCOPES
 from statewright_evidence.proofs.composition.situation import State, Tables

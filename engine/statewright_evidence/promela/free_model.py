@@ -164,12 +164,14 @@ class _Writer:
         if cell.ignores:
             yield from self._counted(cell.ignores, "fired <= 1")
             yield "        if"
-            for ignore in cell.ignores:
-                yield self._option(state, ignore)
+            yield from (self._option(state, ignore) for ignore in cell.ignores)
             if all(ignore.when for ignore in cell.ignores):  # else there is always one, and nothing comes to this line
                 yield "        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")')
         if cell.rows:
-            yield from self._rows(state, cell)
+            yield from self._counted(cell.rows, "fired == 1")
+            yield "        if"
+            yield from (self._option(state, row) for row in cell.rows)
+            yield "        fi;"
         if cell.ignores:
             yield "        fi;"
         if event in self.at_once and state not in self.declared.final:
@@ -184,13 +186,6 @@ class _Writer:
         values = "".join(f", {self._question(question)}" for question in cell.questions)
         printed = f'printf("| {self._state(state)} + {quoted(event.__name__)}:{shown}\\n"{values});'
         return f"{asked} {printed}".strip()
-
-    def _rows(self, state: StrEnum, cell: Cell) -> Iterator[str]:
-        yield from self._counted(cell.rows, "fired == 1")
-        yield "        if"
-        for row in cell.rows:
-            yield self._option(state, row)
-        yield "        fi;"
 
     def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[str]:
         """Count the guards that hold, a few in each statement, and demand the number."""

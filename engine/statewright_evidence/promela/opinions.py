@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 
-from statewright_evidence.promela.check import Checked, check
+from statewright_evidence.promela.check import Checked, PanReport, check
 from statewright_evidence.promela.free_model import FREE_CLAIMS, Promela, free_model
-from statewright_evidence.promela.pan import PanReport
 from statewright_evidence.proofs.explorer import explore
 from statewright_evidence.proofs.free_model import FreeModel
 from statewright_evidence.proofs.table_claims import RowInState, met

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic
 
-from statewright_evidence.proofs.graph import KINDS, NOWHERE, Graph, escape, inevitable, numbers_of, possible
+from statewright_evidence.proofs.graph import KINDS, NOWHERE, Graph, escape, inevitable, possible
 from statewright_evidence.proofs.properties import (
     Always,
     EachStep,
@@ -141,24 +141,25 @@ class _Search(Generic[S]):
 
 def _find(search: _Search[S], claimed: Property[S]) -> Finding:
     match claimed:
-        case Always():
-            return Finding(claimed.name, claimed.text, search.graph.states, search.broken.get(claimed.name))
-        case EachStep():
-            return Finding(claimed.name, claimed.text, search.graph.steps, search.broken.get(claimed.name))
+        case Always() | EachStep():
+            checked = search.graph.states if isinstance(claimed, Always) else search.graph.steps
+            return Finding(claimed.name, claimed.text, checked, search.broken.get(claimed.name))
         case Inevitable() | Possible():
             return _find_in_graph(search, claimed)
 
 
 def _find_in_graph(search: _Search[S], claimed: Inevitable[S] | Possible[S]) -> Finding:
-    graph, kinds = search.graph, numbers_of(claimed.kinds)
+    graph = search.graph
     goal = [claimed.goal(state) for state in search.states]
     asked = [number for number, state in enumerate(search.states) if claimed.when(state)]
-    reached = (inevitable if isinstance(claimed, Inevitable) else possible)(graph, goal, kinds)
+    reached = (inevitable if isinstance(claimed, Inevitable) else possible)(graph, goal, claimed.kinds)
     number = next((number for number in asked if not reached[number]), None)
     if number is None:
         return Finding(claimed.name, claimed.text, len(asked))
     if isinstance(claimed, Possible):
         return Finding(claimed.name, claimed.text, len(asked), search.violation("no way leads there", number))
-    _, then, circle = escape(graph, number, lambda step: graph.kind[step] in kinds and not reached[graph.target[step]])
+    _, then, circle = escape(
+        graph, number, lambda step: KINDS[graph.kind[step]] in claimed.kinds and not reached[graph.target[step]]
+    )
     what = "it goes round in a circle" if circle else "it comes to a dead end"
     return Finding(claimed.name, claimed.text, len(asked), search.violation(what, number, then, circle))

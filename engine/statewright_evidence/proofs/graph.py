@@ -11,6 +11,7 @@ from itertools import accumulate
 from statewright_evidence.proofs.properties import Kind
 
 KINDS = tuple(Kind)
+"""Kinds by the numbers that a graph holds."""
 NOWHERE = -1
 
 
@@ -71,12 +72,7 @@ class Graph:
         return state, tuple(reversed(labels))
 
 
-def numbers_of(kinds: frozenset[Kind]) -> frozenset[int]:
-    """The kinds as a graph holds them."""
-    return frozenset(KINDS.index(kind) for kind in kinds)
-
-
-def inevitable(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> bytearray:
+def inevitable(graph: Graph, goal: Sequence[bool], kinds: frozenset[Kind]) -> bytearray:
     """For each state 1 where every way of steps of these kinds leads to a goal, dead ends and circles being no way there.
 
     The least set that holds the goals and each state that has such a step and whose such steps all lead into the set.
@@ -91,7 +87,7 @@ def inevitable(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> byt
     return _backwards(graph, wanted, goal, settled)
 
 
-def possible(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> bytearray:
+def possible(graph: Graph, goal: Sequence[bool], kinds: frozenset[Kind]) -> bytearray:
     """For each state 1 where some way of steps of these kinds leads to a goal."""
     return _backwards(graph, _of_kinds(graph, kinds), goal, lambda state: True)
 
@@ -109,9 +105,9 @@ def _backwards(graph: Graph, wanted: bytes, goal: Sequence[bool], joins: Callabl
     return reached
 
 
-def _of_kinds(graph: Graph, kinds: frozenset[int]) -> bytes:
+def _of_kinds(graph: Graph, kinds: frozenset[Kind]) -> bytes:
     """1 for each step of these kinds, else 0."""
-    return graph.kind.tobytes().translate(bytes(kind in kinds for kind in range(256)))
+    return graph.kind.tobytes().translate(bytes(kind in kinds for kind in KINDS).ljust(256, b"\0"))
 
 
 def escape(graph: Graph, state: int, goes_on: Callable[[int], bool]) -> tuple[int, tuple[str, ...], tuple[str, ...]]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from statewright_evidence.promela.pan import read_report, read_trail
+from statewright_evidence.promela.check import read_report, read_trail
 from statewright_states.errors import InternalError
 
 OUTPUTS = Path(__file__).with_name("outputs")

@@ -107,9 +107,7 @@ def _unanswered(requests: Iterable[int]) -> Iterator[Event]:
 
 def _verdicts(used: Sequence[Spent]) -> Iterator[Event]:
     for reached, completed, confidence, readable in VERDICTS:
-        for spent in used:
-            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
-            yield VerdictReached(reached, completed, confidence, (), "", *costs, readable)
+        yield from (VerdictReached(reached, completed, confidence, (), "", *spent, readable) for spent in used)
 
 
 def _left(settings: RunSettings, sizes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -127,9 +125,8 @@ def _plans(settings: RunSettings, sizes: Sequence[int]) -> Iterator[Event]:
 def _summaries(settings: RunSettings, sizes: Sequence[int], used: Sequence[Spent]) -> Iterator[Event]:
     for spent in used:
         for dropped, exchanges, size in _left(settings, sizes):
-            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
-            yield SummaryReady("summary", exchanges, size, *costs, dropped)
-            yield SummaryFailed("error", exchanges, size, *costs, dropped)
+            yield SummaryReady("summary", exchanges, size, *spent, dropped)
+            yield SummaryFailed("error", exchanges, size, *spent, dropped)
 
 
 def _about_tools(facts: RunFacts, sizes: Sequence[int]) -> Iterator[tuple[Event, Kind]]:

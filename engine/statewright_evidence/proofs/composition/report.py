@@ -1,4 +1,4 @@
-"""What was found out about the composition, as a section of the evidence."""
+"""Explore the scopes: what was found out about each, for people, and as a section of the evidence."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from itertools import chain
 from time import perf_counter
 from typing import Any
 
-from statewright_evidence.proofs.composition.proof import ScopeProof, prove_scope
+from statewright_evidence.proofs.composition.bounds import Bounds, measure
+from statewright_evidence.proofs.composition.claims import CLAIMS
+from statewright_evidence.proofs.composition.model import CompositionModel
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.scopes import SCOPES
-from statewright_evidence.proofs.composition.situation import Tables
-from statewright_evidence.proofs.properties import Finding, Violation
+from statewright_evidence.proofs.composition.situation import State, Tables
+from statewright_evidence.proofs.explorer import MAX_STATES, Exploration, explore
+from statewright_evidence.proofs.properties import Finding, Property, Violation
 from statewright_evidence.section import Outcome, Section
+from statewright_states.frozen import dataclass, replace
 from statewright_states.requirements import stated_in
 
 ABOUT = """\
@@ -35,6 +39,47 @@ ASSUMED = """\
   assessment does.
 * Consequence the first thing that is wrong nothing further is explored on that way.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeProof:
+    """What was found out about one scope. ``exploration`` holds the findings of all claims, those over whole ways included."""
+
+    scope: Scope
+    exploration: Exploration[State]
+    bounds: Bounds
+    depth: int
+    """Steps to the state that is the farthest from the start."""
+    tables: Tables
+    met: frozenset[str]
+    """The ids of the rows and ignores that some step takes, or that what comes late for an ended machine meets."""
+
+    @property
+    def holds(self) -> bool:
+        """Whether every claim does."""
+        return self.exploration.holds
+
+
+def prove_scope(
+    scope: Scope,
+    tables: Tables | None = None,
+    claims: Sequence[Property[State]] = CLAIMS,
+    *,
+    max_states: int = MAX_STATES,
+) -> ScopeProof:
+    """Explore one scope whole. Raises ConfigurationError when it has more than ``max_states`` states."""
+    model = CompositionModel(scope, tables)
+    explored = explore(model, claims, max_states=max_states)
+    bounds, found = measure(explored, scope, model.requests, model.starts)
+    whole = replace(explored, findings=(*explored.findings, *found))
+    return ScopeProof(scope, whole, bounds, _depth(whole), model.tables, model.met)
+
+
+def _depth(explored: Exploration[State]) -> int:
+    depths: list[int] = []
+    for step in explored.graph.arrival:
+        depths.append(depths[explored.graph.source[step]] + 1 if step >= 0 else 0)
+    return max(depths)
 
 
 def section(scopes: Sequence[Scope] = SCOPES, tables: Tables | None = None) -> Section:

@@ -96,12 +96,6 @@ class Core:
         """Calls and tool calls: their names, and where they stand."""
         return (*self.calls, *((tool.name, tool.placed) for tool in self.tools))
 
-    def placed(self, instance: str) -> Placed:
-        """Where this instance stands."""
-        if instance == RUN:
-            return self.run
-        return next(placed for name, placed in self.others if name == instance)
-
     @property
     def live(self) -> tuple[str, ...]:
         """The instances that have not ended, in the order in which a new process tells them so."""
