@@ -24,8 +24,6 @@ GENERATE_S, COMPILE_S, SEARCH_S, TELL_S = 60, 240, 240, 60
 MODEL_FILE = "model.pml"
 LIMITS = ("-w20", "-m1000000")
 """Of the search: a hash table of 2^20 places, and paths of a million steps."""
-
-
 ERROR = re.compile(r"^pan:\s*\d+: (?P<what>.+?)(?: \(at depth \d+\))?$", re.MULTILINE)
 ERRORS = re.compile(r"depth reached (?P<depth>\d+).* errors: (?P<errors>\d+)")
 STATES = re.compile(r"^\s*(?P<states>[\d.e+]+) states, stored(?: \((?P<visited>[\d.e+]+) visited\))?", re.MULTILINE)
