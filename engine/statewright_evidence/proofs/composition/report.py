@@ -54,11 +54,6 @@ class ScopeProof:
     met: frozenset[str]
     """The ids of the rows and ignores that some step takes, or that what comes late for an ended machine meets."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether every claim does."""
-        return self.exploration.holds
-
 
 def prove_scope(
     scope: Scope,
@@ -86,7 +81,7 @@ def section(scopes: Sequence[Scope] = SCOPES, tables: Tables | None = None) -> S
     """Explore the scopes and say what came of it."""
     began = perf_counter()
     proofs = [prove_scope(scope, tables) for scope in scopes]
-    holds = all(proof.holds for proof in proofs)
+    holds = all(proof.exploration.holds for proof in proofs)
     states = sum(len(proof.exploration.states) for proof in proofs)
     steps = sum(proof.exploration.graph.steps for proof in proofs)
     claims = len(proofs[0].exploration.findings)
@@ -181,7 +176,7 @@ def _scopes(proofs: Sequence[ScopeProof]) -> str:
             f"{proof.exploration.graph.steps:,}",
             f"{proof.depth} steps",
             proof.scope.deaths,
-            "all hold" if proof.holds else "not all hold",
+            "all hold" if proof.exploration.holds else "not all hold",
         )
         for proof in proofs
     ]
