@@ -91,7 +91,7 @@ def of_scope(scope: Scope) -> Target:
 
 
 COMPOSITION = "composition"
-PROOFS: tuple[Proof[Any], ...] = (run.proof(), call.PROOF, tool.PROOF, plan_build.PROOF)
+PROOFS = tuple[Proof[Any], ...]((run.proof(), call.PROOF, tool.PROOF, plan_build.PROOF))
 TABLE_TARGETS: Mapping[str, Callable[[], Target]] = {proof.table.name: partial(of_proof, proof) for proof in PROOFS}
 """The built-in tables, each for itself."""
 SCOPE_TARGETS: Mapping[str, Callable[[], Target]] = {
