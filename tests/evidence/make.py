@@ -29,8 +29,9 @@ import planted_faults
 import second_opinion
 import version_history
 from folder import dead_links, verdict, write_folder
-from statewright_evidence import promela
-from statewright_evidence.proofs import composition, proofs_section
+from statewright_evidence.promela import second_opinion as spin
+from statewright_evidence.proofs import proofs_text
+from statewright_evidence.proofs.composition import report
 from statewright_evidence.proofs.targets import properties_of
 from statewright_evidence.section import Outcome, Section
 from traceability import evidence
@@ -40,10 +41,10 @@ RECORDED = ("tests/states", "tests/engine/loop", "tests/engine/demo", "tests/eng
 """Where the tests are whose runs leave journals."""
 
 MAKERS: dict[str, Callable[[Path], Section]] = {
-    "composition": lambda journals: composition.section(),
-    "proofs": lambda journals: proofs_section.section(),
+    "composition": lambda journals: report.section(),
+    "proofs": lambda journals: proofs_text.section(),
     "interpreters": lambda journals: second_opinion.section(),
-    "spin": lambda journals: promela.section(),
+    "spin": lambda journals: spin.section(),
     "coverage": coverage_run.section,
     "traceability": lambda journals: both_ways.section(coverage_run.observed(journals)),
     "planted": lambda journals: planted_faults.section(),

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from statewright_evidence.proofs.alphabets.settings import plain
+from statewright_evidence.proofs.claims import run as run_claims
 from statewright_evidence.proofs.claims.plan_build import COUNTERS
 from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.prove import Proofs, prove
-from statewright_evidence.proofs.targets import call_proof, of_proof, plan_build_proof, run_proof, tool_proof
+from statewright_evidence.proofs.targets import PROOFS, of_proof
 from statewright_states.call import table as calls
 from statewright_states.form.row import SAME, Command, Event, effect
 from statewright_states.form.table import Table
@@ -53,12 +54,12 @@ def broken(table: Table[Any], fault: Fault) -> Table[Any]:
     )
 
 
-PROOFS: Mapping[str, Callable[[], Proof[Any]]] = {"call": call_proof, "tool": tool_proof, "plan_build": plan_build_proof}
+PROOF_OF: Mapping[str, Proof[Any]] = {proof.table.name: proof for proof in PROOFS}
 
 
 def proven(name: str, claim: str, fault: Fault) -> Proofs:
     """What the claim finds in the table with the fault."""
-    proof = run_proof((fault.settings,)) if name == RUN.name else PROOFS[name]()
+    proof = run_claims.proof((fault.settings,)) if name == RUN.name else PROOF_OF[name]
     return prove(of_proof(replace(proof, table=broken(proof.table, fault))), [claim], max_states=MAX_STATES)
 
 

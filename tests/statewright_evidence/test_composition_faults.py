@@ -13,9 +13,11 @@ from statewright.core import translation
 from statewright.core.links import LINKS
 from statewright.core.surroundings import Surroundings
 from statewright.core.translation import Addressed, Translation
-from statewright_evidence.proofs.composition import CLAIMS, SCOPES, Scope, Tables, prove_scope, section, shown
-from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Said
-from statewright_evidence.proofs.composition.scopes import ANN, CUT, POST, READ, UNDECLARED, calls
+from statewright_evidence.proofs.composition.claims import CLAIMS
+from statewright_evidence.proofs.composition.report import prove_scope, section, shown
+from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Said, Scope
+from statewright_evidence.proofs.composition.scopes import ANN, CUT, POST, READ, SCOPES, UNDECLARED, calls
+from statewright_evidence.proofs.composition.situation import Tables
 from statewright_evidence.proofs.properties import Finding
 from statewright_evidence.section import Outcome
 from statewright_states.call.commands import ReportCall

@@ -15,13 +15,14 @@ import pytest
 from statewright.core.links import LINKS, Link, Participant, Route
 from statewright.core.surroundings import Surroundings
 from statewright.core.translation import Addressed
-from statewright_evidence.proofs.composition import SCOPES, CompositionModel, Scope, ScopeProof, Tables, prove_scope, section
 from statewright_evidence.proofs.composition.bounds import worst_case
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
+from statewright_evidence.proofs.composition.model import CompositionModel
 from statewright_evidence.proofs.composition.outside import Activity, Pending, begun
-from statewright_evidence.proofs.composition.report import NOT_HERE, unmet
-from statewright_evidence.proofs.composition.scope import FINAL, SMALL
-from statewright_evidence.proofs.composition.situation import State
+from statewright_evidence.proofs.composition.report import NOT_HERE, ScopeProof, prove_scope, section, unmet
+from statewright_evidence.proofs.composition.scope import FINAL, SMALL, Scope
+from statewright_evidence.proofs.composition.scopes import SCOPES
+from statewright_evidence.proofs.composition.situation import State, Tables
 from statewright_evidence.section import Outcome
 from statewright_states.errors import Fault
 from statewright_states.form.row import Command, Event

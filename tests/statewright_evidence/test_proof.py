@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from statewright import ConfigurationError, DeclarationError, Proof
-from statewright_evidence.proofs.proofs_section import section
-from statewright_evidence.proofs.proofs_text import json_of, markdown_of, witness
+from statewright_evidence.proofs.proofs_text import json_of, markdown_of, section, witness
 from statewright_evidence.proofs.properties import Always, Finding, Kind
 from statewright_evidence.proofs.prove import Proofs, prove
 from statewright_evidence.proofs.table_model import Monitor, Place

@@ -16,7 +16,7 @@ from statewright_evidence.proofs.explorer import explore
 from statewright_evidence.proofs.prove import Proofs, prove
 from statewright_evidence.proofs.table_model import TableModel
 from statewright_evidence.proofs.targets import TABLE_TARGETS as TARGETS
-from statewright_evidence.proofs.targets import of_proof, run_proof
+from statewright_evidence.proofs.targets import of_proof
 from statewright_states.requirements import stated_in
 from statewright_states.run.facts import OnLimit
 from statewright_states.run.table import RUN
@@ -36,7 +36,7 @@ GENERAL = {
 @cache
 def proofs_of(name: str) -> Proofs:
     """The run table within smaller bounds than ``statewright prove`` has, by the same code."""
-    return prove(of_proof(run_proof(SMALL)) if name == RUN.name else TARGETS[name]())
+    return prove(of_proof(run_claims.proof(SMALL)) if name == RUN.name else TARGETS[name]())
 
 
 @pytest.mark.parametrize("name", TARGETS)

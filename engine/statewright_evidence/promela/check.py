@@ -6,14 +6,14 @@ trail as the model tells it: events, answers, ids of rows.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from shutil import which
 
-from statewright_evidence.promela.model import LIVENESS, SAFETY, Promela
-from statewright_evidence.promela.pan import PanReport, read_report, read_trail
+from statewright_evidence.promela.free_model import LIVENESS, SAFETY, Promela
 from statewright_states.errors import ConfigurationError, InternalError
 from statewright_states.frozen import dataclass
 
@@ -24,6 +24,35 @@ GENERATE_S, COMPILE_S, SEARCH_S, TELL_S = 60, 240, 240, 60
 MODEL_FILE = "model.pml"
 LIMITS = ("-w20", "-m1000000")
 """Of the search: a hash table of 2^20 places, and paths of a million steps."""
+ERROR = re.compile(r"^pan:\s*\d+: (?P<what>.+?)(?: \(at depth \d+\))?$", re.MULTILINE)
+ERRORS = re.compile(r"depth reached (?P<depth>\d+).* errors: (?P<errors>\d+)")
+STATES = re.compile(r"^\s*(?P<states>[\d.e+]+) states, stored(?: \((?P<visited>[\d.e+]+) visited\))?", re.MULTILINE)
+TRANSITIONS = re.compile(r"^\s*(?P<transitions>[\d.e+]+) transitions", re.MULTILINE)
+UNREACHED = re.compile(r"^\s+(?P<file>\S+):(?P<line>\d+), state \d+, ", re.MULTILINE)
+INCOMPLETE = ("Search not completed", "max search depth too small", "out of memory", "hashtable")
+SAID = re.compile(r"^\s*\| (?P<said>.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class PanReport:
+    """One search of a model. ``what`` says what went wrong first, empty where nothing did.
+
+    ``unreached`` are the lines of the model that no path came to; with an error the search ended early, and they say
+    nothing. ``complete`` tells that every state was visited.
+    """
+
+    errors: int
+    what: str
+    states: int
+    transitions: int
+    depth: int
+    unreached: frozenset[int]
+    complete: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether everything was searched and nothing was found."""
+        return self.complete and not self.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,3 +124,30 @@ class _Workshop:
                 where=f"{self.model.name}: {(done.stderr or done.stdout)[-400:].strip()}",
             )
         return done.stdout
+
+
+# -- what is printed -----------------------------------------------------------------------------------------------------
+
+
+def read_report(output: str, model_file: str) -> PanReport:
+    """Read what pan printed. Raises InternalError when that is no report of a search."""
+    summary, states, transitions = ERRORS.search(output), STATES.search(output), TRANSITIONS.search(output)
+    if summary is None or states is None or transitions is None:
+        raise InternalError(
+            "SPIN's checker printed no report of a search", where=f"the check of {model_file}: {output[-400:]!r}"
+        )
+    error = ERROR.search(output)
+    return PanReport(
+        errors=int(summary["errors"]),
+        what=error["what"] if error else "",
+        states=int(float(states["states"])),
+        transitions=int(float(transitions["transitions"])),
+        depth=int(summary["depth"]),
+        unreached=frozenset(int(match["line"]) for match in UNREACHED.finditer(output) if match["file"].endswith(model_file)),
+        complete=not any(mark in output for mark in INCOMPLETE),
+    )
+
+
+def read_trail(output: str) -> tuple[str, ...]:
+    """What a model says along a trail: events with the answers, rows by their ids in brackets."""
+    return tuple(match["said"].strip() for match in SAID.finditer(output))

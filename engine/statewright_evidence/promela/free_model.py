@@ -13,13 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
 from statewright_evidence.promela.identifiers import Identifiers, quoted, remark
-from statewright_evidence.promela.model import LIVENESS, SAFETY, ModelLine, Promela, RowInState, written
+from statewright_evidence.proofs.table_claims import RowInState
 from statewright_states.form.question import Answer, Condition, Question
 from statewright_states.form.row import Cell, Declaration, Event, Ignore, Row
-from statewright_states.form.table import Table
 
 ENDS_STAY = "ends_stay"
 END_IN_REACH = "end_in_reach"
@@ -29,18 +27,34 @@ FREE_CLAIMS = {
 }
 """The claims about paths, by name: the formula, and what it says."""
 
+SAFETY = ("-O0", "-w", "-DNOREDUCE", "-DNOCLAIM", "-DSAFETY")
+"""How SPIN's checker is compiled to check assertions and dead ends."""
+LIVENESS = ("-O0", "-w", "-DNOREDUCE")
+"""How it is compiled to check claims about paths. Optimising would take longer than the search."""
 SUMMANDS = 6
 """How many guards are counted in one statement: SPIN keeps the text of a statement in buffers of fixed length."""
 
 
-def promela(table: Table[Any]) -> str:
-    """The free model of a table as Promela text."""
-    return free_model(table.declared).text
+@dataclass(frozen=True, slots=True)
+class Promela:
+    """A model: its text, and which line is which row in which state (lines are counted from 1)."""
+
+    name: str
+    text: str
+    places: dict[int, RowInState]
+
+
+class RowLine(str):
+    """A line of a model that is a row or an ignore in a state."""
+
+    place: RowInState
 
 
 def free_model(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> Promela:
     """The free model of a declaration, checked or not. An event of ``at_once`` has to end the machine wherever it lives."""
-    return written(declared.name, _Writer(declared, tuple(at_once)).lines())
+    lines = tuple(_Writer(declared, tuple(at_once)).lines())
+    places = {number: line.place for number, line in enumerate(lines, 1) if isinstance(line, RowLine)}
+    return Promela(declared.name, "".join(f"{line}\n" for line in lines), places)
 
 
 @dataclass(slots=True)
@@ -51,13 +65,13 @@ class _Writer:
     at_once: tuple[type[Event], ...]
     names: Identifiers = field(default_factory=Identifiers)
 
-    def lines(self) -> Iterator[ModelLine]:
-        yield from map(ModelLine, self._head())
-        yield from map(ModelLine, self._questions())
-        yield from map(ModelLine, self._guards())
+    def lines(self) -> Iterator[str]:
+        yield from self._head()
+        yield from self._questions()
+        yield from self._guards()
         yield from self._loop()
         for name, (formula, text) in FREE_CLAIMS.items():
-            yield from (ModelLine(""), ModelLine(f"/* {text} */"), ModelLine(f"ltl {name} {{ {formula} }}"))
+            yield from ("", f"/* {text} */", f"ltl {name} {{ {formula} }}")
 
     # -- names -------------------------------------------------------------------------------------------------------
 
@@ -130,40 +144,40 @@ class _Writer:
 
     # -- the loop ----------------------------------------------------------------------------------------------------
 
-    def _loop(self) -> Iterator[ModelLine]:
-        yield from map(ModelLine, ("", "active proctype machine()", "{", "    do"))
-        yield ModelLine("    :: ended -> break")
-        yield ModelLine(
-            '    :: atomic { !home && !ended -> home = true; printf("| from here on, only rows towards an end\\n") }'
-        )
+    def _loop(self) -> Iterator[str]:
+        yield from ("", "active proctype machine()", "{", "    do")
+        yield "    :: ended -> break"
+        yield '    :: atomic { !home && !ended -> home = true; printf("| from here on, only rows towards an end\\n") }'
         cells = self.declared.cells()
         for state in self.declared.states:
-            yield from (ModelLine(""), ModelLine(f"    /* -- {self._state(state)} -- */"))
+            yield from ("", f"    /* -- {self._state(state)} -- */")
             for (at, event), cell in cells.items():
                 if at is state:
                     yield from self._cell(state, event, cell)
             yield from self._missing_ends(state, {event for at, event in cells if at is state})
             if state not in self.declared.final:
                 yield self._way_home(state)
-        yield from map(ModelLine, ("    od", "}"))
+        yield from ("    od", "}")
 
-    def _cell(self, state: StrEnum, event: type[Event], cell: Cell) -> Iterator[ModelLine]:
-        yield ModelLine(f"    :: atomic {{ !home && state == {self._state(state)} -> {self._said(state, event, cell)}")
+    def _cell(self, state: StrEnum, event: type[Event], cell: Cell) -> Iterator[str]:
+        yield f"    :: atomic {{ !home && state == {self._state(state)} -> {self._said(state, event, cell)}"
         if cell.ignores:
             yield from self._counted(cell.ignores, "fired <= 1")
-            yield ModelLine("        if")
-            for ignore in cell.ignores:
-                yield self._option(state, ignore)
+            yield "        if"
+            yield from (self._option(state, ignore) for ignore in cell.ignores)
             if all(ignore.when for ignore in cell.ignores):  # else there is always one, and nothing comes to this line
-                yield ModelLine("        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")'))
+                yield "        :: else ->" + ("" if cell.rows else ' printf("| refused\\n")')
         if cell.rows:
-            yield from self._rows(state, cell)
+            yield from self._counted(cell.rows, "fired == 1")
+            yield "        if"
+            yield from (self._option(state, row) for row in cell.rows)
+            yield "        fi;"
         if cell.ignores:
-            yield ModelLine("        fi;")
+            yield "        fi;"
         if event in self.at_once and state not in self.declared.final:
-            yield ModelLine(f"        assert(ended);  /* {event.__name__} ends the machine at once */")
+            yield f"        assert(ended);  /* {event.__name__} ends the machine at once */"
         forgotten = "".join(f" {self._question(question)} = 0;" for question in cell.questions)
-        yield ModelLine(f"       {forgotten} fired = 0 }}")
+        yield f"       {forgotten} fired = 0 }}"
 
     def _said(self, state: StrEnum, event: type[Event], cell: Cell) -> str:
         """Ask every question of the cell, and print the event with the answers."""
@@ -173,47 +187,40 @@ class _Writer:
         printed = f'printf("| {self._state(state)} + {quoted(event.__name__)}:{shown}\\n"{values});'
         return f"{asked} {printed}".strip()
 
-    def _rows(self, state: StrEnum, cell: Cell) -> Iterator[ModelLine]:
-        yield from self._counted(cell.rows, "fired == 1")
-        yield ModelLine("        if")
-        for row in cell.rows:
-            yield self._option(state, row)
-        yield ModelLine("        fi;")
-
-    def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[ModelLine]:
+    def _counted(self, stated: Sequence[Row | Ignore], demanded: str) -> Iterator[str]:
         """Count the guards that hold, a few in each statement, and demand the number."""
         names = [self._row(one) for one in stated]
         for at in range(0, len(names), SUMMANDS):
             before = "fired + " if at else ""
-            yield ModelLine(f"        fired = {before}{' + '.join(names[at : at + SUMMANDS])};")
-        yield ModelLine(f"        assert({demanded});")
+            yield f"        fired = {before}{' + '.join(names[at : at + SUMMANDS])};"
+        yield f"        assert({demanded});"
 
-    def _option(self, state: StrEnum, stated: Row | Ignore) -> ModelLine:
+    def _option(self, state: StrEnum, stated: Row | Ignore) -> RowLine:
         """One option on one line, so that a line which SPIN never reaches is a row that never fires."""
-        name, place = self._row(stated), RowInState(state.value, stated.id)
-        label = f"{name}_{self._state(state)}"
-        if isinstance(stated, Ignore):
-            return ModelLine(f'        :: {name} -> {label}: printf("| [{quoted(stated.id)}] ignored\\n")', place)
-        to = self._state(stated.target(state))
-        done = f'printf("| [{quoted(stated.id)}] {to}\\n"); state = {to}'
-        return ModelLine(f"        :: {name} -> {label}: {done}", place)
+        name, done = self._row(stated), f'printf("| [{quoted(stated.id)}] ignored\\n")'
+        if isinstance(stated, Row):
+            to = self._state(stated.target(state))
+            done = f'printf("| [{quoted(stated.id)}] {to}\\n"); state = {to}'
+        line = RowLine(f"        :: {name} -> {name}_{self._state(state)}: {done}")
+        line.place = RowInState(state, stated.id)
+        return line
 
-    def _missing_ends(self, state: StrEnum, declared: set[type[Event]]) -> Iterator[ModelLine]:
+    def _missing_ends(self, state: StrEnum, declared: set[type[Event]]) -> Iterator[str]:
         """An event that has to end the machine and is refused here: the machine lives on."""
         if state in self.declared.final:
             return
         for event in self.at_once:
             if event not in declared:
                 said = f'printf("| {self._state(state)} + {quoted(event.__name__)}: refused\\n")'
-                yield ModelLine(f"    :: atomic {{ !home && state == {self._state(state)} -> {said}; assert(ended) }}")
+                yield f"    :: atomic {{ !home && state == {self._state(state)} -> {said}; assert(ended) }}"
 
-    def _way_home(self, state: StrEnum) -> ModelLine:
+    def _way_home(self, state: StrEnum) -> str:
         row = _nearer_to_an_end(self.declared).get(state)
         here = f"    :: atomic {{ home && state == {self._state(state)} ->"
         if row is None:
-            return ModelLine(f'{here} printf("| no rows lead from {self._state(state)} to an end\\n"); assert(false) }}')
+            return f'{here} printf("| no rows lead from {self._state(state)} to an end\\n"); assert(false) }}'
         to = self._state(row.target(state))
-        return ModelLine(f'{here} printf("| [{quoted(row.id)}] {to}\\n"); state = {to} }}')
+        return f'{here} printf("| [{quoted(row.id)}] {to}\\n"); state = {to} }}'
 
 
 def _is_yes_no(question: Question) -> bool:

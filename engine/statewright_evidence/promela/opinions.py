@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from enum import StrEnum
 
-from statewright_evidence.promela.check import Checked, check
-from statewright_evidence.promela.free_model import FREE_CLAIMS, free_model
-from statewright_evidence.promela.free_table import reached_by_explorer, reached_by_spin
-from statewright_evidence.promela.model import Promela
+from statewright_evidence.promela.check import Checked, PanReport, check
+from statewright_evidence.promela.free_model import FREE_CLAIMS, Promela, free_model
+from statewright_evidence.proofs.explorer import explore
+from statewright_evidence.proofs.free_model import FreeModel
+from statewright_evidence.proofs.table_claims import RowInState, met
 from statewright_states.form.row import Declaration, Event
 from statewright_states.frozen import dataclass
 
@@ -41,6 +43,28 @@ class Opinion:
         """Whether SPIN found nothing, every row fired, and both agree."""
         fine = all(one.report.holds for one in self.checked)
         return fine and self.agree and not self.silent
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a search came to: the states, and what fired in each."""
+
+    states: frozenset[StrEnum]
+    places: frozenset[RowInState]
+
+
+def reached_by_explorer(declared: Declaration) -> Reached:
+    """What our explorer comes to."""
+    found = explore(FreeModel(declared), ())
+    return Reached(frozenset(found.states), met(found.graph, found.states))
+
+
+def reached_by_spin(declared: Declaration, model: Promela, report: PanReport) -> Reached:
+    """What SPIN came to: each line of a row that it did not report as unreached, and the states that those lead to."""
+    places = frozenset(place for line, place in model.places.items() if line not in report.unreached)
+    rows = {row.id: row for row in declared.rows}
+    targets = {rows[place.id].target(place.state) for place in places if place.id in rows}
+    return Reached(frozenset({declared.initial, *targets, *(place.state for place in places)}), places)
 
 
 def free_opinion(declared: Declaration, at_once: Sequence[type[Event]] = ()) -> Opinion:

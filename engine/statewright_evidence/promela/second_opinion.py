@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from statewright_evidence.drawing.machines import MACHINES
 from statewright_evidence.promela.check import HOW_TO_GET_THEM, missing_programs
-from statewright_evidence.promela.free_model import free_model
-from statewright_evidence.promela.model import LIVENESS, SAFETY, Promela
+from statewright_evidence.promela.free_model import LIVENESS, SAFETY, Promela, free_model
 from statewright_evidence.promela.opinions import Opinion, free_opinion
 from statewright_evidence.section import Outcome, Section
 from statewright_states.call.events import StepDeadline

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Generic
 
-from statewright_evidence.proofs.graph import KINDS, NOWHERE, Graph, escape, inevitable, numbers_of, possible
+from statewright_evidence.proofs.graph import KINDS, NOWHERE, Graph, escape, inevitable, possible
 from statewright_evidence.proofs.properties import (
     Always,
     EachStep,
@@ -86,7 +86,7 @@ class _Search(Generic[S]):
     def run(self) -> bool:
         """Explore; gives whether there is nothing left to explore."""
         for state in self.model.initial():
-            self._meet(state, NOWHERE, NOWHERE)
+            self._meet(state, NOWHERE)
         number = 0
         while number < len(self.states):  # the list grows while it is walked: it is the queue as well
             if len(self.broken) == self._enough:
@@ -103,16 +103,17 @@ class _Search(Generic[S]):
             label = labels.setdefault(step.label, len(labels))
             if label == len(graph.labels):
                 graph.labels.append(step.label)
+            graph.source.append(number)
             graph.label.append(label)
             graph.kind.append(self._kind[step.kind])
-            graph.target.append(self._meet(step.to, number, graph.steps))
+            graph.target.append(self._meet(step.to, graph.steps))
             for claimed in self._of_steps:
                 what = claimed.broken(state, step)
                 if what is not None:
                     self.broken[claimed.name] = self.violation(what, number, (step.label,))
                     self._of_steps = [other for other in self._of_steps if other is not claimed]
 
-    def _meet(self, state: S, parent: int, arrival: int) -> int:
+    def _meet(self, state: S, arrival: int) -> int:
         number = self._number.setdefault(state, len(self.states))
         if number < len(self.states):
             return number
@@ -123,7 +124,6 @@ class _Search(Generic[S]):
                 cure="choose smaller bounds, or allow more states",
             )
         self.states.append(state)
-        self.graph.parent.append(parent)
         self.graph.arrival.append(arrival)
         for claimed in self._of_states:
             what = claimed.broken(state)
@@ -141,24 +141,25 @@ class _Search(Generic[S]):
 
 def _find(search: _Search[S], claimed: Property[S]) -> Finding:
     match claimed:
-        case Always():
-            return Finding(claimed.name, claimed.text, search.graph.states, search.broken.get(claimed.name))
-        case EachStep():
-            return Finding(claimed.name, claimed.text, search.graph.steps, search.broken.get(claimed.name))
+        case Always() | EachStep():
+            checked = search.graph.states if isinstance(claimed, Always) else search.graph.steps
+            return Finding(claimed.name, claimed.text, checked, search.broken.get(claimed.name))
         case Inevitable() | Possible():
             return _find_in_graph(search, claimed)
 
 
 def _find_in_graph(search: _Search[S], claimed: Inevitable[S] | Possible[S]) -> Finding:
-    graph, kinds = search.graph, numbers_of(claimed.kinds)
+    graph = search.graph
     goal = [claimed.goal(state) for state in search.states]
     asked = [number for number, state in enumerate(search.states) if claimed.when(state)]
-    reached = (inevitable if isinstance(claimed, Inevitable) else possible)(graph, goal, kinds)
+    reached = (inevitable if isinstance(claimed, Inevitable) else possible)(graph, goal, claimed.kinds)
     number = next((number for number in asked if not reached[number]), None)
     if number is None:
         return Finding(claimed.name, claimed.text, len(asked))
     if isinstance(claimed, Possible):
         return Finding(claimed.name, claimed.text, len(asked), search.violation("no way leads there", number))
-    then, circle = escape(graph, number, reached, kinds)
+    _, then, circle = escape(
+        graph, number, lambda step: KINDS[graph.kind[step]] in claimed.kinds and not reached[graph.target[step]]
+    )
     what = "it goes round in a circle" if circle else "it comes to a dead end"
     return Finding(claimed.name, claimed.text, len(asked), search.violation(what, number, then, circle))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import accumulate
 
 from statewright_evidence.proofs.properties import Kind
 
 KINDS = tuple(Kind)
+"""Kinds by the numbers that a graph holds."""
 NOWHERE = -1
 
 
@@ -17,123 +19,99 @@ def _numbers() -> array[int]:
     return array("i")
 
 
-@dataclass(frozen=True, slots=True)
-class Arrivals:
-    """The steps of a graph by where they lead: those into state n stand from begin[n] to begin[n + 1]."""
-
-    begin: array[int]
-    source: array[int]
-    kind: array[int]
-
-
-@dataclass(slots=True)
+@dataclass
 class Graph:
-    """States are numbers in the order in which they were found. Steps are sorted by where they start.
-
-    ``parent`` and ``arrival`` of a state: the state it was found from and the number of the step that led to it, -1 for a
-    state to begin in.
-    """
+    """States are numbers in the order in which they were found. Steps are sorted by where they start."""
 
     labels: list[str] = field(default_factory=list[str])
-    parent: array[int] = field(default_factory=_numbers)
     arrival: array[int] = field(default_factory=_numbers)
+    """The number of the step by which each state was found, -1 for a state to begin in."""
     first: array[int] = field(default_factory=_numbers)
     """The number of the first step out of each state; one more entry than states."""
+    source: array[int] = field(default_factory=_numbers)
     target: array[int] = field(default_factory=_numbers)
     label: array[int] = field(default_factory=_numbers)
     kind: array[int] = field(default_factory=lambda: array("b"))
-    _arrivals: Arrivals | None = None
 
     @property
     def states(self) -> int:
-        return len(self.parent)
+        return len(self.arrival)
 
     @property
     def steps(self) -> int:
         return len(self.target)
 
-    def out(self, state: int, kinds: frozenset[int]) -> Iterator[int]:
-        """The numbers of the steps of these kinds out of a state."""
-        return (step for step in range(self.first[state], self.first[state + 1]) if self.kind[step] in kinds)
+    def out(self, state: int) -> range:
+        """The numbers of the steps out of a state."""
+        return range(self.first[state], self.first[state + 1])
 
-    def arrivals(self) -> Arrivals:
-        """The steps by where they lead; sorted once, when the graph is whole."""
-        if self._arrivals is None:
-            self._arrivals = _sorted_by_target(self)
-        return self._arrivals
+    @cached_property
+    def _by_target(self) -> tuple[array[int], array[int]]:
+        """The steps sorted by where they lead, and where those into each state begin; made when the graph is whole."""
+        count = array("i", bytes(4 * (self.states + 1)))
+        for target in self.target:
+            count[target + 1] += 1
+        begin = array("i", accumulate(count))
+        place, steps = begin[:], array("i", bytes(4 * self.steps))
+        for step, target in enumerate(self.target):
+            steps[place[target]] = step
+            place[target] += 1
+        return steps, begin
+
+    def into(self, state: int) -> array[int]:
+        """The numbers of the steps into a state."""
+        steps, begin = self._by_target
+        return steps[begin[state] : begin[state + 1]]
 
     def path(self, state: int) -> tuple[int, tuple[str, ...]]:
         """The state to begin in, and the labels of a shortest way from there."""
         labels: list[str] = []
-        while self.parent[state] != NOWHERE:
-            labels.append(self.labels[self.label[self.arrival[state]]])
-            state = self.parent[state]
+        while (step := self.arrival[state]) != NOWHERE:
+            labels.append(self.labels[self.label[step]])
+            state = self.source[step]
         return state, tuple(reversed(labels))
 
 
-def numbers_of(kinds: frozenset[Kind]) -> frozenset[int]:
-    """The kinds as a graph holds them."""
-    return frozenset(KINDS.index(kind) for kind in kinds)
-
-
-def inevitable(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> bytearray:
+def inevitable(graph: Graph, goal: Sequence[bool], kinds: frozenset[Kind]) -> bytearray:
     """For each state 1 where every way of steps of these kinds leads to a goal, dead ends and circles being no way there.
 
     The least set that holds the goals and each state that has such a step and whose such steps all lead into the set.
     """
-    reached = bytearray(goal)
-    wanted, first = _of_kinds(graph.kind, kinds), graph.first
+    wanted, first = _of_kinds(graph, kinds), graph.first
     left = array("i", (wanted.count(1, first[state], first[state + 1]) for state in range(graph.states)))
 
     def settled(state: int) -> bool:
         left[state] -= 1
         return left[state] == 0
 
-    return _backwards(graph, kinds, reached, settled)
+    return _backwards(graph, wanted, goal, settled)
 
 
-def possible(graph: Graph, goal: Sequence[bool], kinds: frozenset[int]) -> bytearray:
+def possible(graph: Graph, goal: Sequence[bool], kinds: frozenset[Kind]) -> bytearray:
     """For each state 1 where some way of steps of these kinds leads to a goal."""
-    return _backwards(graph, kinds, bytearray(goal), lambda state: True)
+    return _backwards(graph, _of_kinds(graph, kinds), goal, lambda state: True)
 
 
-def _backwards(graph: Graph, kinds: frozenset[int], reached: bytearray, joins: Callable[[int], bool]) -> bytearray:
-    """Grow ``reached`` against the steps: a state joins when ``joins``, asked once per step into the set, says so."""
-    arrivals = graph.arrivals()
-    begin, sources, wanted = arrivals.begin, arrivals.source, _of_kinds(arrivals.kind, kinds)
+def _backwards(graph: Graph, wanted: bytes, goal: Sequence[bool], joins: Callable[[int], bool]) -> bytearray:
+    """Grow the goals against the wanted steps: a state joins when ``joins``, asked once per step into the set, says so."""
+    reached = bytearray(goal)
     frontier = [state for state in range(graph.states) if reached[state]]
     while frontier:
-        state = frontier.pop()
-        for at in range(begin[state], begin[state + 1]):
-            source = sources[at]
-            if wanted[at] and not reached[source] and joins(source):
+        for step in graph.into(frontier.pop()):
+            source = graph.source[step]
+            if wanted[step] and not reached[source] and joins(source):
                 reached[source] = 1
                 frontier.append(source)
     return reached
 
 
-def _of_kinds(each: array[int], kinds: frozenset[int]) -> bytes:
+def _of_kinds(graph: Graph, kinds: frozenset[Kind]) -> bytes:
     """1 for each step of these kinds, else 0."""
-    return each.tobytes().translate(bytes(kind in kinds for kind in range(256)))
+    return graph.kind.tobytes().translate(bytes(kind in kinds for kind in KINDS).ljust(256, b"\0"))
 
 
-def _sorted_by_target(graph: Graph) -> Arrivals:
-    count = array("i", bytes(4 * (graph.states + 1)))
-    for target in graph.target:
-        count[target + 1] += 1
-    begin = array("i", accumulate(count))
-    place = array("i", begin)
-    source, kind = array("i", bytes(4 * graph.steps)), array("b", bytes(graph.steps))
-    for state in range(graph.states):
-        for step in range(graph.first[state], graph.first[state + 1]):
-            at = place[graph.target[step]]
-            place[graph.target[step]] = at + 1
-            source[at], kind[at] = state, graph.kind[step]
-    return Arrivals(begin, source, kind)
-
-
-def escape(graph: Graph, state: int, reached: bytearray, kinds: frozenset[int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """From a state outside ``reached``: the labels of a way that never gets into it, and of the circle that it ends in.
+def escape(graph: Graph, state: int, goes_on: Callable[[int], bool]) -> tuple[int, tuple[str, ...], tuple[str, ...]]:
+    """Go on from a state by the first step that may be taken: where that ends, the labels of the way, and of the circle there.
 
     The circle is empty where the way ends in a dead end.
     """
@@ -141,9 +119,9 @@ def escape(graph: Graph, state: int, reached: bytearray, kinds: frozenset[int]) 
     labels: list[str] = []
     while state not in seen:
         seen[state] = len(labels)
-        step = next((step for step in graph.out(state, kinds) if not reached[graph.target[step]]), None)
+        step = next(filter(goes_on, graph.out(state)), None)
         if step is None:
-            return tuple(labels), ()
+            return state, tuple(labels), ()
         labels.append(graph.labels[graph.label[step]])
         state = graph.target[step]
-    return tuple(labels[: seen[state]]), tuple(labels[seen[state] :])
+    return state, tuple(labels[: seen[state]]), tuple(labels[seen[state] :])

@@ -53,14 +53,9 @@ class Judgement:
 class Judge(Protocol):
     """A changed machine. ``begin`` gives one who judges the entries of one instance, in their order."""
 
-    @property
-    def machine(self) -> str: ...
-
-    @property
-    def final(self) -> frozenset[str]: ...
-
-    @property
-    def initial(self) -> str: ...
+    machine: str
+    initial: str
+    final: frozenset[str]
 
     def begin(self) -> Instance: ...
 

@@ -1,12 +1,19 @@
-"""Proofs for people and programs: plain text, Markdown, JSON. No times: the same tables give the same text."""
+"""Proofs for people and programs: plain text, Markdown, JSON, and a section of the evidence.
+
+No times: the same tables give the same text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from statewright_evidence.proofs.properties import Finding, Violation
-from statewright_evidence.proofs.prove import Proofs
+from statewright_evidence.proofs.prove import Proofs, prove
+from statewright_evidence.proofs.targets import TABLE_TARGETS, Target
+from statewright_evidence.section import Outcome, Section
 
 HOLDS, BROKEN = "holds", "BROKEN"
 
@@ -94,12 +101,23 @@ def json_of(proofs: Proofs) -> dict[str, Any]:
 def _finding(finding: Finding) -> dict[str, Any]:
     told: dict[str, Any] = {"name": finding.name, "claim": finding.text, "asked": finding.checked, "holds": finding.holds}
     if finding.violation is not None:
-        broken = finding.violation
-        told["violation"] = {
-            "what": broken.what,
-            "start": broken.start,
-            "path": list(broken.path),
-            "where": broken.where,
-            "circle": list(broken.circle),
-        }
+        told["violation"] = asdict(finding.violation)
     return told
+
+
+def section(targets: Mapping[str, Callable[[], Target]] = TABLE_TARGETS) -> Section:
+    """Every claim about every target, each explored to its full bounds."""
+    all_proofs = [prove(make()) for make in targets.values()]
+    outcome = Outcome.HOLDS if all(proofs.holds for proofs in all_proofs) else Outcome.BROKEN
+    data = json.dumps([json_of(proofs) for proofs in all_proofs], ensure_ascii=False, indent=2)
+    files = {"proofs.md": markdown_of(all_proofs), "proofs.json": f"{data}\n"}
+    seconds = sum(proofs.seconds for proofs in all_proofs)
+    return Section(
+        "proofs",
+        "Proofs by exhaustive exploration",
+        outcome,
+        f"{summary_of(all_proofs)}.",
+        files,
+        seconds,
+        {f"{proofs.target} {finding.name}": finding.holds for proofs in all_proofs for finding in proofs.findings},
+    )

@@ -9,6 +9,7 @@ from statewright.tools.loading import raised_at
 from statewright.tools.suggestion import did_you_mean
 from statewright_evidence.proofs.explorer import MAX_STATES, explore
 from statewright_evidence.proofs.properties import Finding
+from statewright_evidence.proofs.table_claims import Whole
 from statewright_evidence.proofs.targets import Target
 from statewright_states.errors import ConfigurationError, StatewrightError
 from statewright_states.frozen import dataclass
@@ -63,17 +64,15 @@ def prove(target: Target, properties: Collection[str] | None = None, *, max_stat
             where=f"{target.model.name}{raised_at(error)}",
             cure="questions, effects, fold and alphabet have to be pure and total, facts and events hashable",
         ) from error
-    met = target.met(found) if target.met is not None and found.complete else None
-    judged = list(target.whole(found)) if target.whole is not None and found.complete else []
-    judged += [met.every_row(), met.every_cell()] if met is not None else []
+    whole = target.whole(found) if found.complete else Whole(())
     return Proofs(
         target=target.name,
         model=target.model.name,
         bounds=target.bounds,
         states=found.graph.states,
         steps=found.graph.steps,
-        findings=(*found.findings, *(finding for finding in judged if properties is None or finding.name in properties)),
-        remarks=tuple(met.remarks()) if met is not None else (),
+        findings=(*found.findings, *(each for each in whole.findings if properties is None or each.name in properties)),
+        remarks=tuple(whole.remarks),
         seconds=time.perf_counter() - began_s,
         complete=found.complete,
     )

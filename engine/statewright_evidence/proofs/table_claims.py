@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
-from statewright_evidence.proofs.explorer import Exploration
+from statewright_evidence.proofs.graph import Graph
 from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import (
     ALL,
@@ -128,6 +128,17 @@ def each_row(
     return EachStep(name, text, judge)
 
 
+def stop_ends(table: Table[F], text: str, stopped: Callable[[F], bool]) -> Inevitable[Place[F]]:
+    """A claim that where these facts tell of a stop, an end comes by what is due: no timer and no person is needed."""
+    return Inevitable(
+        "stop-ends",
+        text,
+        lambda place: place.state in table.final,
+        lambda place: stopped(place.facts) and place.state not in table.final,
+        frozenset((Kind.DUE,)),
+    )
+
+
 def given(taken: Taken[Any], *kinds: type[Command]) -> list[Command]:
     """The commands of these types that a row gave."""
     return [command for command in taken.commands if isinstance(command, kinds)]
@@ -136,50 +147,57 @@ def given(taken: Taken[Any], *kinds: type[Command]) -> list[Command]:
 # -- claims about all of an exploration --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Met:
-    """Which rows and ignores an exploration met, and in which states of the table."""
+class RowInState(NamedTuple):
+    """A row or an ignore, by its id, in a state of its table."""
 
-    table: Table[Any]
-    stated: frozenset[tuple[StrEnum, str]]
-
-    def every_row(self) -> Finding:
-        """Whether each row and each ignore was met anywhere."""
-        declared = dict.fromkeys(stated.id for stated in stated_in(self.table))
-        met = {identity for _, identity in self.stated}
-        return _all_met(EVERY_ROW, EVERY_ROW_TEXT, declared, [identity for identity in declared if identity not in met])
-
-    def every_cell(self) -> Finding:
-        """Whether something was met for each declared pair of a state and an event."""
-        cells = {f"{event.__name__} in {state.value}": (state, cell.ids) for (state, event), cell in self.table.cells.items()}
-        missing = [name for name, (state, ids) in cells.items() if self.stated.isdisjoint((state, of_row) for of_row in ids)]
-        return _all_met(EVERY_CELL, EVERY_CELL_TEXT, cells, missing)
-
-    def remarks(self) -> Iterator[str]:
-        """Rows that are declared for several states and met in some of them alone: their answers never arise in the others."""
-        for stated in stated_in(self.table):
-            missing = [state.value for state in stated.sources if (state, stated.id) not in self.stated]
-            if missing and len(missing) < len(stated.sources):
-                answers = ", ".join(str(condition) for condition in stated.when) or "its event"
-                yield f"{stated.id} is declared in {', '.join(missing)} too, where {answers} never arises"
+    state: StrEnum
+    id: str
 
 
-def met(table: Table[Any], exploration: Exploration[Any], state_of: Callable[[Any], StrEnum]) -> Met:
-    """What an exploration of this table met. ``state_of`` tells the table's state in a state of the model."""
-    graph = exploration.graph
+def met(graph: Graph, states: Iterable[StrEnum]) -> frozenset[RowInState]:
+    """Which rows and ignores an exploration met; ``states`` are the table's in each state of the model."""
     identities = [label.partition(" ")[0] for label in graph.labels]
-    stated: set[tuple[StrEnum, str]] = set()
-    for number, state in enumerate(exploration.states):
-        at = state_of(state)
-        stated.update((at, identities[graph.label[step]]) for step in range(graph.first[number], graph.first[number + 1]))
-    return Met(table, frozenset(stated))
+    return frozenset(
+        RowInState(state, identities[graph.label[step]]) for number, state in enumerate(states) for step in graph.out(number)
+    )
 
 
-def _all_met(name: str, text: str, declared: Collection[str], missing: Sequence[str]) -> Finding:
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What is said of a whole exploration: claims about all ways at once, and what is worth knowing and breaks none."""
+
+    findings: Sequence[Finding]
+    remarks: Sequence[str] = ()
+
+
+def whole(table: Table[Any], graph: Graph, states: Iterable[StrEnum]) -> Whole:
+    """Whether each row, each ignore and each declared pair of a state and an event was met anywhere."""
+    stated = met(graph, states)
+    met_anywhere = {place.id for place in stated}
+    ids = [each.id for each in stated_in(table)]
+    cells = {f"{event.__name__} in {state.value}": (state, cell.ids) for (state, event), cell in table.cells.items()}
+    unmet = [name for name, (state, ids) in cells.items() if stated.isdisjoint((state, of_row) for of_row in ids)]
+    findings = (
+        _all_met(EVERY_ROW, EVERY_ROW_TEXT, len(ids), [identity for identity in ids if identity not in met_anywhere]),
+        _all_met(EVERY_CELL, EVERY_CELL_TEXT, len(cells), unmet),
+    )
+    return Whole(findings, tuple(_remarks(table, stated)))
+
+
+def _remarks(table: Table[Any], met_in: Collection[RowInState]) -> Iterator[str]:
+    """Rows that are declared for several states and met in some of them alone: their answers never arise in the others."""
+    for stated in stated_in(table):
+        missing = [state.value for state in stated.sources if (state, stated.id) not in met_in]
+        if missing and len(missing) < len(stated.sources):
+            answers = ", ".join(str(condition) for condition in stated.when) or "its event"
+            yield f"{stated.id} is declared in {', '.join(missing)} too, where {answers} never arises"
+
+
+def _all_met(name: str, text: str, declared: int, missing: Sequence[str]) -> Finding:
     if not missing:
-        return Finding(name, text, len(declared))
-    what = f"{len(missing)} of {len(declared)} never: {_some(missing)}"
-    return Finding(name, text, len(declared), Violation(what, "the beginning", (), "all that can be reached"))
+        return Finding(name, text, declared)
+    what = f"{len(missing)} of {declared} never: {_some(missing)}"
+    return Finding(name, text, declared, Violation(what, "the beginning", (), "all that can be reached"))
 
 
 def _some(names: Sequence[str], most: int = 20) -> str:

@@ -31,9 +31,6 @@ Abstraction = Callable[[StrEnum, F], F]
 """Facts that stand for these: every question answers alike, now and after any further events."""
 
 
-AT_ONCE = 20_000
-
-
 class Place(NamedTuple, Generic[F]):
     """A state of the model. ``seen`` is what the monitor made of the way that led there; None without one."""
 
@@ -78,11 +75,7 @@ class TableModel(Generic[F]):
     abstraction: Abstraction[F] = as_it_is
     monitor: Monitor[F] | None = None
     _labels: dict[tuple[str, Event, StrEnum], str] = field(default_factory=dict[Any, str], compare=False, repr=False)
-    _labels_at_once: dict[tuple[int, int, int], tuple[str, Event]] = field(
-        default_factory=dict[Any, Any], compare=False, repr=False
-    )
-    """Labels are asked for a million times and are few. Hashing an event takes longer than deciding what it means, so those of
-    the first events are found by identity as well; the event is held, so that no other can have its identity."""
+    """Labels are asked for a million times and are few."""
 
     @property
     def name(self) -> str:
@@ -97,7 +90,7 @@ class TableModel(Generic[F]):
 
     def steps(self, state: Place[F]) -> Iterable[TableStep[F]]:
         """What the table decides about each event of the alphabet, in the alphabet's order."""
-        decide, at, facts, labels = self.table.decide, state.state, state.facts, self._labels_at_once
+        decide, at, facts = self.table.decide, state.state, state.facts
         for event, kind in self.alphabet(at, facts):
             decision = decide(at, facts, event)
             stated: Row | Ignore | None = None
@@ -106,9 +99,7 @@ class TableModel(Generic[F]):
                 stated, to = decision.row, self._after(state, event, decision)
             elif isinstance(decision, Ignored):
                 stated = decision.ignore
-            known = labels.get((id(stated), id(event), id(at)))
-            label = known[0] if known is not None else self._label(stated, event, at, to.state)
-            yield TableStep(label, kind, to, event, decision)
+            yield TableStep(self._label(stated, event, at, to.state), kind, to, event, decision)
 
     def _after(self, before: Place[F], event: Event, taken: Taken[F]) -> Place[F]:
         seen = self.monitor.after(before, event, taken) if self.monitor else None
@@ -121,8 +112,6 @@ class TableModel(Generic[F]):
         if known is None:
             leads = f" → {to.value}" if to != at else ""
             known = self._labels[identity, event, at] = f"{identity} {in_short(event)}{leads}"
-        if len(self._labels_at_once) < AT_ONCE:
-            self._labels_at_once[id(stated), id(event), id(at)] = known, event
         return known
 
     def show(self, state: Place[F]) -> str:

@@ -7,9 +7,6 @@ the way everything that the proofs watch is watched here too.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
-
 from statewright.core.links import Route
 from statewright.core.routing import ROUTER
 from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
@@ -17,9 +14,7 @@ from statewright.journal.entry import Delivery
 from statewright.journal.reading import Record, delivery_of
 from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import DUE
-from statewright_evidence.proofs.composition.late import late_events
 from statewright_evidence.proofs.composition.macrostep import Macrostep, Setting
-from statewright_evidence.proofs.composition.normal import Late, Normal
 from statewright_evidence.proofs.composition.outside import Pending
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.situation import Call, Core, ExternalEvent, Pool, Tables
@@ -40,7 +35,6 @@ from statewright_states.run.events import (
 from statewright_states.tool.events import ToolCancelled, ToolRepeated, ToolSkipped, ToolStopped
 from statewright_states.words.vocabulary import ToolRequest
 
-T = TypeVar("T")
 ANY = Scope("a record", "")
 INSIDE = frozenset(command.__name__ for command, link in ROUTER.links.items() if link.route is Route.MACHINE)
 AT_ONCE = frozenset(command.__name__ for command, link in ROUTER.links.items() if link.at_once)
@@ -72,11 +66,11 @@ class Remaining:
         late = f"{decision.ignored} (ignored)" if decision.ignored else "refused"
         return decision.instance, decision.row or late
 
-    def at_once(self, pending: Pending, name: str) -> tuple[ExternalEvent, ...]:
+    def at_once(self, pending: Pending, name: str) -> tuple[ExternalEvent, ...] | None:
         """What comes next, where it came at once of this effect."""
         recorded, command = self.next, self.next_comes_of
         if recorded is None or recorded.instance != pending.machine or command not in AT_ONCE:
-            return ()
+            return None
         return (ExternalEvent(command, DUE, recorded.instance, recorded.event),)
 
     @property
@@ -87,17 +81,11 @@ class Remaining:
 
 
 class RecordedAnswers(EveryAnswer):
-    """Answers what the router asks as the record's next event says, and holds what it makes of them to that event."""
+    """Answers what the router asks as the record's next event says."""
 
     def __init__(self, record: Remaining) -> None:
         super().__init__(ANY)
         self._record = record
-
-    def every(self, make: Callable[[], T]) -> list[T]:
-        made, recorded = make(), self._record.next
-        assert recorded is not None, f"the record ends, and the router makes {made}"
-        assert made == (recorded.machine, recorded.instance, recorded.event)
-        return [made]
 
     def model_request(self) -> ModelRequest:
         event = self._record.event
@@ -177,13 +165,16 @@ def _remainder(event: CompactionPlanned | SummaryReady | SummaryFailed) -> Remai
 
 
 class RecordedStep(Macrostep):
-    """A macrostep that moves on in the record with each event, and compares the rows."""
+    """A macrostep that moves on in the record with each event, and compares events and rows."""
 
     def __init__(self, setting: Setting, core: Core, record: Remaining) -> None:
         super().__init__(setting, core)
         self._record = record
 
     def apply(self, machine: str, instance: str, event: Event) -> None:
+        recorded = self._record.next
+        assert recorded is not None, f"the record ends, and {event} follows for {instance}"
+        assert (machine, instance, event) == (recorded.machine, recorded.instance, recorded.event)
         super().apply(machine, instance, event)
         assert self.wrong == [], f"the record says {self._record.next}"
         assert self.rows[-1] == self._record.next_row
@@ -194,16 +185,15 @@ def steps_as_proven(recorded: Record) -> int:
     """Take a record through the composition, and count its macrosteps. Raises AssertionError where they differ."""
     tables, pool, record = Tables(), Pool(), Remaining(recorded)
     setting = Setting(ROUTER, Decisions(tables, pool), RecordedAnswers(record), record.at_once)
-    normal = Normal(pool, Late(late_events(tables)), tables, forgetful=False)
-    core, steps = pool.core(pool.new(tables.run)), 0
+    core, steps = pool.core(pool.new(tables.run), (), ()), 0
     while (begins := record.next) is not None:
         assert record.next_comes_of not in INSIDE, f"{begins.event} follows from inside, and comes after all that follows"
         step = RecordedStep(setting, core, record)
         step.apply(begins.machine, begins.instance, begins.event)
-        assert step.proceed() == [], "several things may be"
+        step.proceed()
         if not step.wrong:
             step.judge_end(ExternalEvent(type(begins.event).__name__, DUE, begins.instance, begins.event))
         assert step.wrong == [], f"after {begins.event}"
-        calls = [Call(name, placed) for name, placed in step.calls.items()]
-        core, steps = normal.core(step.run, calls, list(step.tools.values())), steps + 1
+        calls = tuple(Call(name, placed) for name, placed in step.calls.items())
+        core, steps = pool.core(step.run, calls, tuple(step.tools.values())), steps + 1
     return steps

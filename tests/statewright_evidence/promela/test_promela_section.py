@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from shutil import which
 
-from statewright_evidence.promela.check import Checked, missing_programs
+from statewright_evidence.promela.check import Checked, PanReport, missing_programs
 from statewright_evidence.promela.free_model import free_model
 from statewright_evidence.promela.opinions import Opinion
-from statewright_evidence.promela.pan import PanReport
 from statewright_evidence.promela.second_opinion import AT_ONCE, judged, models, not_checked
 from statewright_evidence.section import Outcome
 from statewright_states.requirements import TABLES

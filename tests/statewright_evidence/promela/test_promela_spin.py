@@ -6,13 +6,12 @@ import pytest
 
 from statewright_evidence.promela.check import Checked, check
 from statewright_evidence.promela.free_model import END_IN_REACH, ENDS_STAY, free_model
-from statewright_evidence.promela.free_table import reached_by_explorer, reached_by_spin
-from statewright_evidence.promela.model import RowInState
-from statewright_evidence.promela.pan import rows_of
+from statewright_evidence.promela.opinions import reached_by_explorer, reached_by_spin
+from statewright_evidence.proofs.table_claims import RowInState
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
 from statewright_states.form.row import SAME, Declaration, Row
-from turnstile import CLOSE, JAM, PASS, PAY, REFUSE, ROWS, SERVED, Closed, T, changed, coin, full, turnstile
+from turnstile import CLOSE, JAM, PASS, PAY, REFUSE, ROWS, SERVED, Closed, T, changed, coin, full, rows_of, turnstile
 
 
 def first_error(declared: Declaration, claim: str = "") -> Checked:
@@ -68,7 +67,7 @@ def test_a_row_that_never_fires_is_a_line_that_is_not_reached() -> None:
     model = free_model(turnstile((keep, PASS, CLOSE)))
     report = check(model, ())[0].report
     assert report.holds
-    assert RowInState("unlocked", PASS.id) in {model.places.get(line) for line in report.unreached}
+    assert RowInState(T.UNLOCKED, PASS.id) in {model.places.get(line) for line in report.unreached}
 
 
 def test_spin_and_the_explorer_come_to_the_same_states_and_the_same_rows() -> None:

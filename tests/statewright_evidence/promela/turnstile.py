@@ -78,3 +78,8 @@ def changed(row: Row, **changes: Any) -> Declaration:
 def without(row: Row) -> Declaration:
     """The turnstile without a row."""
     return turnstile(tuple(known for known in ROWS if known is not row))
+
+
+def rows_of(trail: tuple[str, ...]) -> tuple[str, ...]:
+    """The ids of the rows and ignores along a trail, in which they stand in brackets."""
+    return tuple(said[1:].partition("]")[0] for said in trail if said.startswith("["))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
-from statewright_states.frozen import dataclass
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import CutOff, Finish, RunSettings
 from statewright_states.words.tool_effects import ToolEffect
@@ -30,8 +29,7 @@ BESIDE = (CALLS[0], CALLS[4])
 """Tool calls beside an ending that keeps them from running: none of them is told from the others by what they are."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spent:
+class Spent(NamedTuple):
     """What a model call used: requests, tokens, millionths of a dollar."""
 
     attempts: int = 0

@@ -5,16 +5,17 @@ Budgets are explored as what they are to the table: with room, and without. Size
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from itertools import product
 
 from statewright_evidence.proofs.alphabets.replies import CALLS, SAME_CALLS, Spent, replies, reply, spendings
 from statewright_evidence.proofs.alphabets.settings import FULL
+from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, UNPROMPTED
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.form.row import Event
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
@@ -22,10 +23,7 @@ from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
-    EngineFailed,
-    EstimatorFailed,
     LaneGranted,
-    MessageUnreadable,
     OutcomeStated,
     PersonAsked,
     RunAdmitted,
@@ -40,7 +38,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
-from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import Resumed
 
 S = RunState
 NOT_ADMITTED = (S.ACCEPTED,)
@@ -56,49 +54,17 @@ VERDICTS = (
 
 # -- everything that may come, but for what depends on the calls of a reply ------------------------------------------------
 
-PEOPLE: Offered = tuple((event, Kind.MAYBE) for event in (StopRequested(), CancelRequested()))
 OUTSIDE: Offered = (
-    *PEOPLE,
+    *((external.event, Kind.MAYBE) for external in UNPROMPTED),
     (RunDeadline(), Kind.TIMER),
-    (EngineFailed("defect"), Kind.MAYBE),
-    (RunStalled(("run",)), Kind.MAYBE),
-    (EstimatorFailed("no number"), Kind.MAYBE),
-    (CodeChangeAccepted(()), Kind.MAYBE),
     (OutcomeStated("another tool", True, "ann", ""), Kind.MAYBE),
-    (MessageUnreadable("it is not JSON", "raw"), Kind.MAYBE),
 )
 TAKEN_UP: Offered = ((Resumed(2), Kind.MAYBE),)
-LATE: Offered = tuple(
-    (event, Kind.MAYBE)
-    for event in (
-        StopRequested(),
-        CancelRequested(),
-        RunDeadline(),
-        EngineFailed("defect"),
-        MessageUnreadable("it is not JSON", "raw"),
-        LaneGranted(),
-        ContextBuilt(1, (), FITS),
-        ContextFailed("late"),
-        StartDenied("late", ()),
-        OutcomeStated("tool-1", True, "ann", ""),
-    )
-)
+LATE: Offered = tuple((external.event, Kind.MAYBE) for external in LATE_FOR_RUN)
 
 
 def _due(events: Iterable[Event]) -> Offered:
     return tuple((event, Kind.DUE) for event in events)
-
-
-@dataclass(frozen=True, slots=True)
-class Offers:
-    """What may come to a run with these settings; made once for all its states."""
-
-    sizes: tuple[int, ...]
-    generating: Offered
-    closing: Offered
-    evaluating: Offered
-    planning: Offered
-    summarising: Offered
 
 
 def bounds(settings: Sequence[RunSettings]) -> str:
@@ -113,21 +79,24 @@ def bounds(settings: Sequence[RunSettings]) -> str:
     )
 
 
+def _sizes(settings: RunSettings) -> tuple[int, ...]:
+    return (FITS, TOO_LONG) if settings.window_tokens else (FITS,)
+
+
 @cache
-def _offers(settings: RunSettings) -> Offers:
-    sizes = (FITS, TOO_LONG) if settings.window_tokens else (FITS,)
-    used = spendings(settings)
+def _offers(settings: RunSettings, in_call: bool) -> Mapping[StrEnum, Offered]:
+    """What may come to a run with these settings, with a call in flight or not, by its state; made once for all its facts."""
+    sizes, used = _sizes(settings), spendings(settings)
     unanswered = _due(_unanswered({spent.attempts for spent in used}))
     answered = (answer for spent in used for answer in replies(spent, same_again=bool(settings.max_identical_calls)))
     last_words = (reply(Finish.STOP, Spent(), has_text=True), reply(Finish.TOOL_CALLS, Spent(), CALLS[2]))
-    return Offers(
-        sizes=sizes,
-        generating=(*_due(answered), *unanswered),
-        closing=(*_due(last_words), *unanswered),
-        evaluating=_due(_verdicts(used)),
-        planning=_due(_plans(settings, sizes)),
-        summarising=_due(_summaries(settings, sizes, used)),
-    )
+    return {
+        S.QUEUED: _due([LaneGranted()]),
+        S.GENERATING: (*_due(answered), *unanswered),
+        S.CLOSING: (*_due(last_words), *unanswered),
+        S.EVALUATING: _due(_verdicts(used)),
+        S.COMPACTING: _due(_summaries(settings, sizes, used) if in_call else _plans(settings, sizes)),
+    }
 
 
 def _unanswered(requests: Iterable[int]) -> Iterator[Event]:
@@ -138,9 +107,7 @@ def _unanswered(requests: Iterable[int]) -> Iterator[Event]:
 
 def _verdicts(used: Sequence[Spent]) -> Iterator[Event]:
     for reached, completed, confidence, readable in VERDICTS:
-        for spent in used:
-            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
-            yield VerdictReached(reached, completed, confidence, (), "", *costs, readable)
+        yield from (VerdictReached(reached, completed, confidence, (), "", *spent, readable) for spent in used)
 
 
 def _left(settings: RunSettings, sizes: Sequence[int]) -> Iterator[tuple[int, int, int]]:
@@ -158,9 +125,8 @@ def _plans(settings: RunSettings, sizes: Sequence[int]) -> Iterator[Event]:
 def _summaries(settings: RunSettings, sizes: Sequence[int], used: Sequence[Spent]) -> Iterator[Event]:
     for spent in used:
         for dropped, exchanges, size in _left(settings, sizes):
-            costs = (spent.attempts, spent.tokens, spent.cost_microusd)
-            yield SummaryReady("summary", exchanges, size, *costs, dropped)
-            yield SummaryFailed("error", exchanges, size, *costs, dropped)
+            yield SummaryReady("summary", exchanges, size, *spent, dropped)
+            yield SummaryFailed("error", exchanges, size, *spent, dropped)
 
 
 def _about_tools(facts: RunFacts, sizes: Sequence[int]) -> Iterator[tuple[Event, Kind]]:
@@ -199,27 +165,21 @@ class Alphabet:
         if state in NOT_ADMITTED:
             yield from ((RunAdmitted(settings, "task"), Kind.DUE) for settings in self.settings)
         else:
-            yield from self._ordinary(state, facts, _offers(facts.settings))
+            yield from _ordinary(state, facts)
             yield from TAKEN_UP
         yield from OUTSIDE
 
-    def _ordinary(self, state: StrEnum, facts: RunFacts, offers: Offers) -> Iterable[tuple[Event, Kind]]:
-        match state:
-            case S.QUEUED:
-                return _due([LaneGranted()])
-            case S.PREPARING:
-                built = (ContextBuilt(facts.attempt, (), size) for size in offers.sizes)
-                return _due([*built, ContextFailed("no prompt"), StartDenied("no", ())])
-            case S.GENERATING:
-                return offers.generating
-            case S.CLOSING:
-                return offers.closing
-            case S.EVALUATING:
-                return offers.evaluating
-            case S.COMPACTING:
-                return offers.summarising if facts.in_call else offers.planning
-            case _:
-                return _about_tools(facts, offers.sizes)
+
+def _ordinary(state: StrEnum, facts: RunFacts) -> Iterable[tuple[Event, Kind]]:
+    sizes = _sizes(facts.settings)
+    match state:
+        case S.PREPARING:
+            built = (ContextBuilt(facts.attempt, (), size) for size in sizes)
+            return _due([*built, ContextFailed("no prompt"), StartDenied("no", ())])
+        case S.AWAITING_APPROVAL | S.ACTING:
+            return _about_tools(facts, sizes)
+        case _:
+            return _offers(facts.settings, facts.in_call)[state]
 
 
 def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
@@ -243,20 +203,13 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
         return facts
     limits = facts.settings
     settled = all(call.phase is CallPhase.SETTLED for call in facts.tools)
-    return RunFacts(
-        settings=limits,
-        attempt=facts.attempt,
-        attempt_steps=facts.attempt_steps,
-        calls=facts.calls,
-        in_call=facts.in_call,
-        continuations=facts.continuations,
-        nudged=facts.nudged,
-        continuing=facts.continuing,
-        compacted=facts.compacted,
-        overflowed=facts.overflowed,
-        unreadable=facts.unreadable,
-        stop=facts.stop,
-        paused=facts.paused,
+    return replace(
+        facts,
+        step=0,
+        context_tokens=0,
+        silent=False,
+        verdict=None,
+        worked_us=0,
         exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
         tools=() if settled else facts.tools,
         repeated=facts.repeated if limits.max_identical_calls else 0,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from statewright_evidence.proofs.properties import Inevitable, Kind, Property
-from statewright_evidence.proofs.table_claims import each_row, given
+from statewright_evidence.proofs.alphabets.call import BOUNDS, abstraction, alphabet
+from statewright_evidence.proofs.proof import Proof
+from statewright_evidence.proofs.properties import Property
+from statewright_evidence.proofs.table_claims import each_row, given, stop_ends
 from statewright_evidence.proofs.table_model import Place
 from statewright_states.call.commands import AbortRequest, ReportCall, SendRequest
 from statewright_states.call.events import StepDeadline
@@ -52,10 +54,6 @@ def _goes_on(before: Before, event: Event, taken: Decided) -> str | None:
     return None if given(taken, AbortRequest) else "the request on the wire is not given up"
 
 
-def _stopped(place: Before) -> bool:
-    return place.facts.stop and place.state not in CALL.final
-
-
 CLAIMS: tuple[Property[Before], ...] = (
     each_row(
         "attempts-bounded",
@@ -64,14 +62,10 @@ CLAIMS: tuple[Property[Before], ...] = (
     ),
     each_row("requests-numbered", "each request on the wire has a number of its own, the next one", _shares_a_number),
     each_row("stop-sends-nothing", "after a stop no further request is sent", _sends_after_a_stop),
-    Inevitable(
-        "stop-ends",
-        "a stop leads to an end: what is due is enough, no timer and no person",
-        lambda place: place.state in CALL.final,
-        _stopped,
-        frozenset((Kind.DUE,)),
-    ),
+    stop_ends(CALL, "a stop leads to an end: what is due is enough, no timer and no person", lambda facts: facts.stop),
     each_row("cancel-ends", "a cancellation ends the call at once, from every state", _goes_on, on=CancelRequested),
     each_row("deadline-ends", "the step deadline ends the call at once, from every state", _goes_on, on=StepDeadline),
     each_row("reports-once", "whoever asked is told of the end exactly once, unless the call is cancelled", _reports_otherwise),
 )
+PROOF = Proof(CALL, alphabet, CLAIMS, BOUNDS, abstraction=abstraction)
+"""What there is to prove of the call table."""

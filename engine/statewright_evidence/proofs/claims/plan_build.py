@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from statewright_evidence.proofs.properties import Inevitable, Kind, Property
-from statewright_evidence.proofs.table_claims import each_row, given
+from statewright_evidence.proofs.alphabets.plan_build import BOUNDS, abstraction, alphabet
+from statewright_evidence.proofs.proof import Proof
+from statewright_evidence.proofs.properties import Property
+from statewright_evidence.proofs.table_claims import each_row, given, stop_ends
 from statewright_evidence.proofs.table_model import Place
 from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
@@ -72,11 +74,11 @@ CLAIMS: tuple[Property[Before], ...] = (
     each_row("stop-begins-nothing", "after a stop or a cancellation no build begins", _begins_after_a_halt),
     each_row("stop-told", "a stop ends what has not begun, and is told to the run going on", _is_not_told, on=StopRequested),
     each_row("cancel-told", "so does a cancellation, and so is it", _is_not_told, on=CancelRequested),
-    Inevitable(
-        "stop-ends",
+    stop_ends(
+        PLAN_BUILD,
         "after a stop or a cancellation the end of the run that is going on ends the task",
-        lambda place: place.state in PLAN_BUILD.final,
-        lambda place: place.facts.halt is not None and place.state not in PLAN_BUILD.final,
-        frozenset((Kind.DUE,)),
+        lambda facts: facts.halt is not None,
     ),
 )
+PROOF = Proof(PLAN_BUILD, alphabet, CLAIMS, BOUNDS, abstraction=abstraction)
+"""What there is to prove of the plan_build table."""

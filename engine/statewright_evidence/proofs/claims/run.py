@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from enum import StrEnum
 
-from statewright_evidence.proofs.properties import Inevitable, Kind, Property
-from statewright_evidence.proofs.table_claims import each_row, given
+from statewright_evidence.proofs.alphabets.run import Alphabet, abstraction, bounds
+from statewright_evidence.proofs.alphabets.settings import FULL
+from statewright_evidence.proofs.composition.bounds import attempts
+from statewright_evidence.proofs.proof import Proof
+from statewright_evidence.proofs.properties import Property
+from statewright_evidence.proofs.table_claims import each_row, given, stop_ends
 from statewright_evidence.proofs.table_model import Place
 from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
@@ -53,11 +58,6 @@ def worst_case(limits: RunSettings) -> int:
     """
     last_words = 1 if limits.evaluation is EvaluationMode.OFF else 2
     return attempts(limits) * (4 * limits.max_steps + last_words)
-
-
-def attempts(limits: RunSettings) -> int:
-    """The most attempts at the task: the first, and a correction for each retry that a full evaluation allows."""
-    return 1 + (limits.max_evaluation_retries if limits.evaluation is EvaluationMode.FULL else 0)
 
 
 def _passes_a_limit(before: Before, event: Event, taken: Decided) -> str | None:
@@ -205,13 +205,7 @@ CLAIMS: tuple[Property[Before], ...] = (
     ),
     each_row("stop-noted", "a stop ends the run or is noted, in every state", _forgets_the_stop, on=StopRequested),
     each_row("stop-begins-nothing", "after a stop no model is asked and no tool is started", _begins_after_a_stop),
-    Inevitable(
-        "stop-ends",
-        "a stop leads to an end: what is due is enough, no timer and no person",
-        lambda place: place.state in RUN.final,
-        lambda place: place.facts.stop and place.state not in RUN.final,
-        frozenset((Kind.DUE,)),
-    ),
+    stop_ends(RUN, "a stop leads to an end: what is due is enough, no timer and no person", lambda facts: facts.stop),
     _ends_at_once("cancel-ends", "a cancellation", CancelRequested),
     _ends_at_once("deadline-ends", "the run deadline", RunDeadline),
     _ends_at_once("defect-ends", "a defect of the engine", EngineFailed),
@@ -231,3 +225,8 @@ CLAIMS: tuple[Property[Before], ...] = (
         _waits_for_nothing,
     ),
 )
+
+
+def proof(settings: Sequence[RunSettings] = FULL) -> Proof[RunFacts]:
+    """What there is to prove of the run table, admitted with each of these settings."""
+    return Proof(RUN, Alphabet(settings), CLAIMS, bounds(settings), waits, abstraction)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from statewright_evidence.proofs.alphabets.tool import BOUNDS, abstraction, alphabet
+from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Always, Property
 from statewright_evidence.proofs.table_claims import each_row, given
 from statewright_evidence.proofs.table_model import Monitor, Place
@@ -33,9 +35,13 @@ class Seen(NamedTuple):
     rejected: bool = False
 
 
+def _seen(place: Before) -> Seen:
+    assert isinstance(place.seen, Seen)
+    return place.seen
+
+
 def _after(before: Before, event: Event, taken: Decided) -> Seen:
-    seen = before.seen
-    assert isinstance(seen, Seen)
+    seen = _seen(before)
     if taken.to in TOOL.final:  # nothing of a sign-off matters any more
         seen = Seen(seen.reports)
     elif isinstance(event, ToolAssessed):
@@ -70,9 +76,7 @@ def _starts_unallowed(before: Before, event: Event, taken: Decided) -> str | Non
         return None
     if taken.facts.assessment is not Assessment.PERSON:
         return f"a call that is {taken.facts.assessment} starts"
-    seen = before.seen
-    assert isinstance(seen, Seen)
-    after = _with(seen, event) if isinstance(event, ApprovalGiven) else seen
+    after = _with(_seen(before), event) if isinstance(event, ApprovalGiven) else _seen(before)
     rule = before.facts.signed.rule if before.facts.signed else ApprovalRule()
     return _lacks(after, rule)
 
@@ -102,13 +106,10 @@ def _starts_twice(before: Before, event: Event, taken: Decided) -> str | None:
 
 
 def _settles_otherwise(place: Before) -> str | None:
-    seen = place.seen
-    assert isinstance(seen, Seen)
+    reports = _seen(place).reports
     if place.state not in TOOL.final:
-        return "it is reported as settled and goes on" if seen.reports else None
-    if seen.reports > 1:
-        return "it is reported as settled more than once"
-    return None
+        return "it is reported as settled and goes on" if reports else None
+    return "it is reported as settled more than once" if reports > 1 else None
 
 
 def _reports_otherwise(before: Before, event: Event, taken: Decided) -> str | None:
@@ -139,3 +140,5 @@ CLAIMS: tuple[Property[Before], ...] = (
     each_row("message-known", "each end has its message for the model", _says_nothing),
     each_row("cancel-ends", "the end of the run ends the call at once, from every state", _goes_on, on=ToolCancelled),
 )
+PROOF = Proof(TOOL, alphabet, CLAIMS, BOUNDS, waits, abstraction, MONITOR)
+"""What there is to prove of the tool table."""

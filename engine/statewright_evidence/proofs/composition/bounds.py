@@ -13,7 +13,7 @@ from typing import Any
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.situation import State
 from statewright_evidence.proofs.explorer import Exploration
-from statewright_evidence.proofs.graph import Graph
+from statewright_evidence.proofs.graph import NOWHERE, Graph, escape
 from statewright_evidence.proofs.properties import Finding, Violation
 from statewright_states.errors import Fault
 from statewright_states.frozen import dataclass
@@ -37,16 +37,21 @@ def worst_case(settings: RunSettings, max_attempts: int, fallbacks: int, *, over
     """
     if settings.max_steps == 0:
         return 0
-    attempts = 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
-    steps = attempts * settings.max_steps
+    tries = attempts(settings)
+    steps = tries * settings.max_steps
     calls = steps * (3 if overflow else 1)
     if settings.window_tokens:
         calls += steps
     elif settings.summarize_after_exchanges:
-        calls += steps - attempts
-    calls += 2 * attempts if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
+        calls += steps - tries
+    calls += 2 * tries if settings.evaluation is not EvaluationMode.OFF else int(settings.on_limit is OnLimit.CLOSE)
     requests = calls * max_attempts * (1 + fallbacks)
     return requests if settings.max_model_calls is None else min(requests, settings.max_model_calls)
+
+
+def attempts(settings: RunSettings) -> int:
+    """The most attempts at the task: the first, and a correction for each retry that a full evaluation allows."""
+    return 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
 
 
 def allowed_in(scope: Scope) -> int:
@@ -72,77 +77,43 @@ def most(graph: Graph, of: Mapping[str, int] | None = None) -> Most:
     weight = [1 if of is None else of.get(label, 0) for label in graph.labels]
     if of is not None and (idle := _idle(graph, weight)) is not None:
         return idle
-    entering = array("i", bytes(4 * graph.states))
-    for state in range(graph.states):
-        for step in range(graph.first[state], graph.first[state + 1]):
-            entering[graph.target[step]] += graph.target[step] != state
-    best, came = array("i", bytes(4 * graph.states)), array("i", [-1]) * graph.states
-    source = array("i", [-1]) * graph.states
-    ready = [state for state in range(graph.states) if not entering[state]]
-    done = 0
-    while ready:
-        state = ready.pop()
-        done += 1
-        for step in range(graph.first[state], graph.first[state + 1]):
-            target = graph.target[step]
-            if target == state:
-                continue
-            count = best[state] + weight[graph.label[step]]
-            if count > best[target] or came[target] < 0:
-                best[target], came[target], source[target] = count, step, state
-            entering[target] -= 1
-            if not entering[target]:
-                ready.append(target)
-    if done < graph.states:
-        return _circle(graph, entering)
-    end = max(range(graph.states), key=best.__getitem__)
-    return Most(best[end], _way(graph, end, came, source), end)
+    left = array("i", (sum(graph.target[step] != state for step in graph.out(state)) for state in range(graph.states)))
+    best, onward = array("i", bytes(4 * graph.states)), array("i", [NOWHERE]) * graph.states
+    ready = [state for state in range(graph.states) if not left[state]]
+    for state in ready:  # grows while it is walked
+        for step in graph.out(state):
+            count = best[graph.target[step]] + weight[graph.label[step]]
+            if graph.target[step] != state and count > best[state]:
+                best[state], onward[state] = count, step
+        for source in (graph.source[step] for step in graph.into(state)):
+            left[source] -= source != state
+            if source != state and not left[source]:
+                ready.append(source)
+    if len(ready) == graph.states:
+        end, path, _ = escape(graph, 0, lambda step: onward[graph.source[step]] == step)
+        return Most(best[0], path, end)
+    into_circle = next(state for state in range(graph.states) if left[state])
+    end, _, circle = escape(
+        graph, into_circle, lambda step: graph.target[step] != graph.source[step] and left[graph.target[step]] > 0
+    )
+    return Most(0, graph.path(end)[1], end, circle)
 
 
 def _idle(graph: Graph, weight: Sequence[int]) -> Most | None:
     """A step that bears something and leads back to where it starts."""
-    for state in range(graph.states):
-        for step in range(graph.first[state], graph.first[state + 1]):
-            if graph.target[step] == state and weight[graph.label[step]] > 0:
-                return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
+    for step, state in enumerate(graph.source):
+        if graph.target[step] == state and weight[graph.label[step]] > 0:
+            return Most(0, graph.path(state)[1], state, (graph.labels[graph.label[step]],))
     return None
 
 
-def _way(graph: Graph, end: int, came: array[int], source: array[int]) -> tuple[str, ...]:
-    labels: list[str] = []
-    while came[end] >= 0:
-        labels.append(graph.labels[graph.label[came[end]]])
-        end = source[end]
-    return tuple(reversed(labels))
-
-
-def _circle(graph: Graph, entering: array[int]) -> Most:
-    """The states that were never ready lie on a circle, or behind one: backwards from any of them there is one."""
-    into: dict[int, tuple[int, int]] = {}
-    for state in range(graph.states):
-        if entering[state]:
-            for step in range(graph.first[state], graph.first[state + 1]):
-                if graph.target[step] != state:
-                    into[graph.target[step]] = (state, step)
-    at = next(state for state in range(graph.states) if entering[state])
-    seen: set[int] = set()
-    while at not in seen:
-        seen.add(at)
-        at = into[at][0]
-    labels: list[str] = []
-    state = at
-    while not labels or state != at:
-        state, step = into[state]
-        labels.append(graph.labels[graph.label[step]])
-    _, path = graph.path(at)
-    return Most(0, path, at, tuple(reversed(labels)))
-
-
-REQUESTS_BOUNDED = "requests-bounded"
-TOOLS_BOUNDED = "tool-calls-bounded"
-NOTHING_GOES_ROUND = "nothing-goes-round"
-WHOLE_CLAIMS = (NOTHING_GOES_ROUND, REQUESTS_BOUNDED, TOOLS_BOUNDED)
-"""The claims about all ways at once."""
+WHOLE_CLAIMS: Mapping[str, str] = {
+    "nothing-goes-round": "Whatever happens, what interrupts, comes late or is said twice included: only so many steps change "
+    "anything.",
+    "requests-bounded": "No more requests are put on the wire than the worst case that is worked out from the settings.",
+    "tool-calls-bounded": "No more tool calls begin than the settings allow.",
+}
+"""The claims about all ways at once, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +131,7 @@ class Bounds:
 def tools_allowed_in(scope: Scope) -> int:
     """The most tool calls that may begin: all those of every reply, as far as their budget goes."""
     settings = scope.settings
-    attempts = 1 + (settings.max_evaluation_retries if settings.evaluation is EvaluationMode.FULL else 0)
-    asked = attempts * settings.max_steps * max(len(reply.calls) for reply in scope.replies)
+    asked = attempts(settings) * settings.max_steps * max(len(reply.calls) for reply in scope.replies)
     return asked if settings.max_tool_calls is None else min(asked, settings.max_tool_calls)
 
 
@@ -170,27 +140,13 @@ def measure(
 ) -> tuple[Bounds, tuple[Finding, ...]]:
     """What was seen at most, and whether it keeps within what is allowed."""
     graph = explored.graph
-    longest = most(graph)
-    sent, begun = most(graph, requests), most(graph, starts)
+    longest, sent, begun = most(graph), most(graph, requests), most(graph, starts)
     bounds = Bounds(sent.count, allowed_in(scope), begun.count, tools_allowed_in(scope), longest.count)
-    findings = (
-        _finding(
-            explored,
-            NOTHING_GOES_ROUND,
-            "Whatever happens, what interrupts, comes late or is said twice included: only so many steps change anything.",
-            longest,
-            None,
-        ),
-        _finding(
-            explored,
-            REQUESTS_BOUNDED,
-            "No more requests are put on the wire than the worst case that is worked out from the settings.",
-            sent,
-            bounds.requests_allowed,
-        ),
-        _finding(explored, TOOLS_BOUNDED, "No more tool calls begin than the settings allow.", begun, bounds.tools_allowed),
+    judged = ((longest, None), (sent, bounds.requests_allowed), (begun, bounds.tools_allowed))
+    return bounds, tuple(
+        _finding(explored, name, text, seen, allowed)
+        for (name, text), (seen, allowed) in zip(WHOLE_CLAIMS.items(), judged, strict=True)
     )
-    return bounds, findings
 
 
 def _finding(explored: Exploration[Any], name: str, text: str, found: Most, allowed: int | None) -> Finding:

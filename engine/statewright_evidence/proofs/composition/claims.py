@@ -16,7 +16,7 @@ SEEN = {
     "have allowed exactly it, and none that one of them rejected.",
     watch.NEVER_TWICE: "No tool call begins twice, unless its tool is declared read or idempotent.",
     watch.SETTLES_ONCE: "The run is told at most once that a tool call has settled, or that its end is lost.",
-    watch.NOTHING_AFTER_STOP: "Consequence a stop was asked for no request is put on the wire and no tool call begins.",
+    watch.NOTHING_AFTER_STOP: "After a stop was asked for no request is put on the wire and no tool call begins.",
     watch.ORDER_KEPT: "Calls of a reply that may not run at once begin and settle in the order in which the model asked, each "
     "after the one before it.",
     watch.NOTHING_FOR_THE_ENDED: "Nothing is begun for a call or a tool call that has ended.",
@@ -61,18 +61,6 @@ def _leaves_an_end(state: State, step: Step[State]) -> str | None:
     return None
 
 
-def _over(state: State) -> bool:
-    return state.over
-
-
-def _stopping(state: State) -> bool:
-    return not state.over and state.core.run.facts.stop and not state.waking
-
-
-def _anything(state: State) -> bool:
-    return True
-
-
 CLAIMS: tuple[Property[State], ...] = (
     *(_is_wrong(name, text) for name, text in SEEN.items()),
     Always("no-deadlock", "Until the run has ended, something is under way or somebody is asked.", _hangs),
@@ -81,15 +69,15 @@ CLAIMS: tuple[Property[State], ...] = (
         "run-ends",
         "From everywhere the run ends, if requests, tools and waits come to their end and persons who are asked decide; no "
         "deadline is needed for it.",
-        _over,
-        _anything,
+        lambda state: state.over,
+        lambda state: True,
         frozenset((Kind.DUE, Kind.TIMER, Kind.PERSON)),
     ),
     Inevitable(
         "stop-ends",
-        "Consequence a stop the run ends as soon as what is launched is over: it waits for no person and for no timer.",
-        _over,
-        _stopping,
+        "After a stop the run ends as soon as what is launched is over: it waits for no person and for no timer.",
+        lambda state: state.over,
+        lambda state: not state.over and state.core.run.facts.stop and not state.waking,
         frozenset((Kind.DUE,)),
     ),
 )

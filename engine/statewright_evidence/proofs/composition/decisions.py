@@ -1,10 +1,11 @@
-"""What the tables decide, each question asked once."""
+"""What the tables decide, each question asked once; and whether what comes late for an ended machine is ignored there."""
 
 from __future__ import annotations
 
 from functools import cache
 from typing import Any
 
+from statewright_evidence.proofs.composition.late import LATE_FOR_CALL, LATE_FOR_TOOL
 from statewright_evidence.proofs.composition.outside import CALL, RUN, TOOL
 from statewright_evidence.proofs.composition.situation import Placed, Pool, Tables
 from statewright_states.form.row import Command, Event
@@ -21,12 +22,21 @@ class Decisions:
         self.met: set[str] = set()
         """The ids of the rows and ignores that were met so far."""
         self._tables: dict[str, Table[Any]] = {RUN: tables.run, CALL: tables.call, TOOL: tables.tool}
+        self._late = {id(tables.call): LATE_FOR_CALL, id(tables.tool): LATE_FOR_TOOL}
         self._pool = pool
         self.decide = cache(self._decide)
+        self.harmless = cache(self._harmless)
 
     def new(self, machine: str) -> Placed:
         """A machine of this kind that nothing has happened to."""
         return self._pool.new(self._tables[machine])
+
+    def _harmless(self, placed: Placed) -> bool:
+        """Whether a call or a tool call has ended, and all that may come late for it is ignored."""
+        if not placed.ended:
+            return False
+        late = (self.decide(placed, event) for event in self._late[id(placed.table)])
+        return all(not isinstance(decided, str) and decided[0].endswith(IGNORED) for decided in late)
 
     def _decide(self, placed: Placed, event: Event) -> tuple[str, Placed, tuple[Command, ...]] | str:
         """The row or ignore, where the machine stands then, and its commands; or why the event is refused."""

@@ -50,7 +50,7 @@ class ExternalEvents:
         if pending.activity is Activity.RUN_TIMER and core.run.facts.paused:
             return ()
         if pending.activity in (Activity.REQUEST, Activity.REPLY):
-            subject = core.placed(pending.machine).facts.purpose
+            subject = next(call.placed.facts.purpose for call in core.calls if call.name == pending.machine)
         elif pending.activity is Activity.ASSESSMENT:
             subject = next(tool.seen.request.name for tool in core.tools if tool.name == pending.machine)
         return self.of(pending, subject)

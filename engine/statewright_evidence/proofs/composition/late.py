@@ -6,7 +6,7 @@ from functools import cache
 
 from statewright_evidence.proofs.composition.outside import RUN
 from statewright_evidence.proofs.composition.scope import Said
-from statewright_evidence.proofs.composition.situation import ExternalEvent, Tables
+from statewright_evidence.proofs.composition.situation import ExternalEvent
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
@@ -81,11 +81,6 @@ LATE_FOR_TOOL = (
     of_tool.ToolFailed("error", "message"),
     of_tool.ToolDeadline("message"),
 )
-
-
-def late_events(tables: Tables) -> dict[int, tuple[Event, ...]]:
-    """What may come for a call or a tool call that has ended, by its table."""
-    return {id(tables.call): LATE_FOR_CALL, id(tables.tool): LATE_FOR_TOOL}
 
 
 @cache

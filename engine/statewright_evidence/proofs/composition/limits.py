@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
 from statewright_evidence.proofs.composition.normal import AT_WORK
 from statewright_evidence.proofs.composition.scope import Scope
-from statewright_evidence.proofs.composition.situation import Core, Placed, Tool, Wrong
+from statewright_evidence.proofs.composition.situation import Core, Tool, Wrong
 from statewright_states.call.facts import CallFacts
 from statewright_states.run.facts import CallPhase, RunFacts, RunState
 from statewright_states.tool.facts import ToolFacts, ToolState
@@ -20,32 +19,26 @@ PERSON_FIRST = "person-first"
 REASON_GIVEN = "reason-given"
 
 
-class Limits:
-    """Judges situations in one scope."""
+def wrong_in(scope: Scope, core: Core) -> tuple[Wrong, ...]:
+    """What is wrong with this situation."""
+    return tuple(_judge(scope, core))
 
-    def __init__(self, scope: Scope) -> None:
-        self._scope = scope
-        self.passed = cache(self._passed)
 
-    def _passed(self, core: Core) -> tuple[Wrong, ...]:
-        """What is wrong with this situation."""
-        return tuple(self._judge(core))
+def _judge(scope: Scope, core: Core) -> Iterator[Wrong]:
+    yield from _run_limits(core.run.facts)
+    for call in core.calls:
+        yield from _call_limits(scope, call.name, call.placed.facts)
+    yield from _tools(core)
+    if core.run.ended or not core.run.at(*AT_WORK):
+        yield from _settled(core)
+    if core.run.ended != (core.run.facts.stop_reason is not None):
+        yield Wrong(REASON_GIVEN, f"run {core.run.state} has the reason {core.run.facts.stop_reason}")
 
-    def _judge(self, core: Core) -> Iterator[Wrong]:
-        yield from _run_limits(core.run.facts)
-        for call in core.calls:
-            yield from self._call_limits(call.name, call.placed)
-        yield from _tools(core)
-        if core.run.ended or not core.run.at(*AT_WORK):
-            yield from _settled(core)
-        if core.run.ended != (core.run.facts.stop_reason is not None):
-            yield Wrong(REASON_GIVEN, f"run {core.run.state} has the reason {core.run.facts.stop_reason}")
 
-    def _call_limits(self, name: str, placed: Placed) -> Iterator[Wrong]:
-        facts: CallFacts = placed.facts
-        yield from _passed(f"attempts of {name} on one model", facts.attempt, self._scope.max_attempts)
-        yield from _passed(f"fallbacks of {name}", facts.model_index, self._scope.fallbacks)
-        yield from _passed(f"requests of {name}", facts.attempts, facts.max_requests)
+def _call_limits(scope: Scope, name: str, facts: CallFacts) -> Iterator[Wrong]:
+    yield from _passed(f"attempts of {name} on one model", facts.attempt, scope.max_attempts)
+    yield from _passed(f"fallbacks of {name}", facts.model_index, scope.fallbacks)
+    yield from _passed(f"requests of {name}", facts.attempts, facts.max_requests)
 
 
 def _passed(what: str, count: int, limit: int) -> Iterator[Wrong]:

@@ -1,7 +1,7 @@
 """A macrostep: one event from outside and all that follows from it inside, one transaction of the pump and one step here.
 
 The commands are carried out as the router of the engine says, first in, first out. Where the surroundings may decide in several
-ways, each is followed. What the machines command is watched on the way.
+ways, each is followed from the beginning. What the machines command is watched on the way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from statewright_evidence.proofs.composition import watch
 from statewright_evidence.proofs.composition.decisions import IGNORED, Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.limits import width_of
-from statewright_evidence.proofs.composition.normal import Normal
 from statewright_evidence.proofs.composition.outside import CALL, RUN, Activity, Pending, begun
 from statewright_evidence.proofs.composition.situation import Call, Core, ExternalEvent, Placed, Seen, Tool, Wrong
 from statewright_evidence.proofs.composition.surroundings import EveryAnswer, noted
@@ -32,6 +31,7 @@ from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolCance
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
+CoreOf = Callable[[Placed, tuple[Call, ...], tuple[Tool, ...]], Core]
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
 
 
@@ -50,7 +50,7 @@ class Setting:
 
 
 class Macrostep:
-    """A macrostep under way. ``fork`` gives an independent copy."""
+    """A macrostep under way."""
 
     def __init__(self, setting: Setting, core: Core) -> None:
         self.setting = setting
@@ -73,45 +73,31 @@ class Macrostep:
         self.summarised = False
         """Whether a call for a summary came back with one."""
 
-    def fork(self) -> Macrostep:
-        """The same once more."""
-        twin = object.__new__(Macrostep)
-        for name, value in vars(self).items():
-            setattr(twin, name, value.copy() if isinstance(value, dict | list | deque) else value)
-        return twin
-
-    def proceed(self) -> list[Macrostep]:
-        """Carry out what waits, to the end or to where several things may be: then a macrostep for each."""
+    def proceed(self) -> None:
+        """Carry out what waits, to the end."""
+        self.setting.surroundings.taken = self.tools
         while self.waiting and not self.wrong:
-            alternatives = self._carry_out(self.waiting.popleft())
-            if len(alternatives) > 1:
-                return [self._told(alternative, noted(alternative[2])) for alternative in alternatives]
-            for machine, instance, event in alternatives:
-                self.apply(machine, instance, event)
-        return []
+            self._carry_out(self.waiting.popleft())
 
-    def _told(self, alternative: tuple[str, str, Event], note: str) -> Macrostep:
-        twin = self.fork()
-        twin.notes.append(note)
-        twin.apply(*alternative)
-        return twin
-
-    def _carry_out(self, command: Command) -> list[tuple[str, str, Event]]:
-        """The events that this command may become; it has none where it changes the messages alone, or goes outside."""
+    def _carry_out(self, command: Command) -> None:
+        """Apply the event that this command becomes; it has none where it changes the messages alone, or goes outside."""
         self._watch(command)
-        setting = self.setting
-        link, surroundings = setting.router.link(command), setting.surroundings
+        setting, link = self.setting, self.setting.router.link(command)
+        chosen = setting.surroundings.choices
         if link.route is Route.MACHINE:
-            surroundings.taken = self.tools
-            return surroundings.every(lambda: setting.router.event(command, self.run.facts, surroundings))
-        if link.route is Route.EFFECT:
+            becomes = setting.router.event(command, self.run.facts, setting.surroundings)
+        elif link.route is Route.EFFECT:
             pending = begun(command)
-            if pending is not None and link.at_once:
-                outcomes = setting.at_once(pending, self._name_of_tool(pending))
-                if outcomes is not None:
-                    return [(link.sender.value, pending.machine, outcome.event) for outcome in outcomes]
-            self.effects.append(command)
-        return []
+            outcomes = setting.at_once(pending, self._name_of_tool(pending)) if pending is not None and link.at_once else None
+            if pending is None or outcomes is None:
+                self.effects.append(command)
+                return
+            becomes = link.sender.value, pending.machine, setting.surroundings.one_of(outcomes).event
+        else:
+            return
+        if setting.surroundings.choices > chosen:
+            self.notes.append(noted(becomes[2]))
+        self.apply(*becomes)
 
     def _name_of_tool(self, pending: Pending) -> str:
         return self.tools[pending.machine].seen.request.name if pending.activity is Activity.ASSESSMENT else ""
@@ -260,42 +246,36 @@ class Consequence(NamedTuple):
 
 
 class Macrosteps:
-    """Finds out what comes of events, each once."""
+    """Finds out what comes of events, each once. ``core`` puts all machines together."""
 
-    def __init__(self, router: Router, decisions: Decisions, external_events: ExternalEvents, normal: Normal) -> None:
+    def __init__(self, router: Router, decisions: Decisions, external_events: ExternalEvents, core: CoreOf) -> None:
         scope = external_events.scope
 
         def at_once(pending: Pending, tool: str) -> Sequence[ExternalEvent] | None:
             return external_events.of(pending, tool) if scope.at_once or pending.activity is Activity.PAUSE else None
 
         self._setting = Setting(router, decisions, EveryAnswer(scope), at_once)
-        self._normal = normal
+        self._core = core
         self.after = cache(self._after)
 
     def _after(self, core: Core, external: ExternalEvent) -> tuple[Consequence, ...]:
         """What may come of this in this situation."""
-        first = Macrostep(self._setting, core)
-        machine = RUN if external.instance == RUN else external.instance.split("-")[0]
-        first.apply(machine, external.instance, external.event)
-        first.counted = not first.rows[-1][1].endswith(IGNORED)
-        if not first.counted and not first.changed:
-            return (Consequence(_label(external.text, [], first.rows), core, (), {}, False, 0, 0, ()),)
-        under_way, ended = [first], list[Consequence]()
-        while under_way:
-            macrostep = under_way.pop()
-            forks = macrostep.proceed()
-            under_way += reversed(forks)
-            if not forks:
-                ended.append(self._ended(macrostep, external))
-        return tuple(ended)
+        return tuple(self._setting.surroundings.every(lambda: self._one(core, external)))
 
-    def _ended(self, macrostep: Macrostep, external: ExternalEvent) -> Consequence:
+    def _one(self, core: Core, external: ExternalEvent) -> Consequence:
+        macrostep = Macrostep(self._setting, core)
+        machine = RUN if external.instance == RUN else external.instance.split("-")[0]
+        macrostep.apply(machine, external.instance, external.event)
+        macrostep.counted = not macrostep.rows[-1][1].endswith(IGNORED)
+        if not macrostep.counted and not macrostep.changed:
+            return Consequence(_label(external.text, [], macrostep.rows), core, (), {}, False, 0, 0, ())
+        macrostep.proceed()
         if not macrostep.wrong:
             macrostep.judge_end(external)
-        calls = [Call(name, placed) for name, placed in macrostep.calls.items()]
+        calls = tuple(Call(name, placed) for name, placed in macrostep.calls.items())
         return Consequence(
             label=_label(external.text, macrostep.notes, macrostep.rows),
-            core=self._normal.core(macrostep.run, calls, list(macrostep.tools.values())),
+            core=self._core(macrostep.run, calls, tuple(macrostep.tools.values())),
             effects=tuple(macrostep.effects),
             current={call.name: call.placed.facts.send for call in calls if not call.placed.ended},
             counted=macrostep.counted,

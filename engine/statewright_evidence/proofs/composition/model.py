@@ -14,15 +14,15 @@ nothing else comes between, because that stands first in its queue. Nothing come
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, partial
 
 from statewright.core.routing import Router
 from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
-from statewright_evidence.proofs.composition.late import LATE_FOR_RUN, late_events
-from statewright_evidence.proofs.composition.limits import Limits
+from statewright_evidence.proofs.composition.late import LATE_FOR_RUN
+from statewright_evidence.proofs.composition.limits import wrong_in
 from statewright_evidence.proofs.composition.macrostep import Consequence, Macrosteps
-from statewright_evidence.proofs.composition.normal import Late, Normal
+from statewright_evidence.proofs.composition.normal import Normal
 from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, begun, given_up
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Pool, State, Tables
@@ -48,12 +48,11 @@ class CompositionModel:
         self.tables = tables or Tables()
         self.pool = Pool()
         self.external_events = ExternalEvents(scope)
-        self.late = Late(late_events(self.tables))
-        self.limits = Limits(scope)
         self._forgetful = forgetful
-        self._normal = Normal(self.pool, self.late, self.tables, forgetful=forgetful)
+        self._wrong_in = cache(partial(wrong_in, scope))
         self._decisions = Decisions(self.tables, self.pool)
-        self._macrosteps = Macrosteps(Router(self.tables.links), self._decisions, self.external_events, self._normal)
+        core = Normal(self.pool, self._decisions, self.tables).core if forgetful else self.pool.core
+        self._macrosteps = Macrosteps(Router(self.tables.links), self._decisions, self.external_events, core)
         self._unprompted = cache(self._unprompted_in)
         self._told = cache(_told)
         self.requests: dict[str, int] = {}
@@ -68,11 +67,11 @@ class CompositionModel:
     @property
     def met(self) -> frozenset[str]:
         """The ids of the rows and ignores that were met so far."""
-        return frozenset(self._decisions.met | self.late.met)
+        return frozenset(self._decisions.met)
 
     def initial(self) -> tuple[State]:
         """A run that has been asked for."""
-        return (State(self.pool.core(self.pool.new(self.tables.run)), (Pending(Activity.ADMISSION),)),)
+        return (State(self.pool.core(self.pool.new(self.tables.run), (), ()), (Pending(Activity.ADMISSION),)),)
 
     def steps(self, state: State) -> Iterator[Step[State]]:
         """Everything that may happen."""
@@ -107,7 +106,7 @@ class CompositionModel:
     # -- what follows ------------------------------------------------------------------------------------------------
 
     def _unprompted_in(self, core: Core) -> tuple[ExternalEvent, ...]:
-        return tuple(self.external_events.unprompted(core, self.late.harmless))
+        return tuple(self.external_events.unprompted(core, self._decisions.harmless))
 
     def _happens(self, state: State, external: ExternalEvent, pending: Pending | None) -> Iterator[Step[State]]:
         for after in self._macrosteps.after(state.core, external):
@@ -130,7 +129,7 @@ class CompositionModel:
             self.requests[after.label] = after.requests
         if after.starts:
             self.starts[after.label] = after.starts
-        wrong = after.wrong or self.limits.passed(after.core)
+        wrong = after.wrong or self._wrong_in(after.core)
         if after.core.run.ended:  # the pump ends with the run: what is under way outside is given up
             return Step(after.label, kind, State(after.core, deaths=0, wrong=wrong))
         return Step(after.label, kind, to._replace(pending=self._pending(to.pending, after), wrong=wrong))

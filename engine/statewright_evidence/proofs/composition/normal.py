@@ -3,9 +3,9 @@
 * A counter that no question compares decides nothing: steps, numbers of calls, sizes, and every sum without a limit are set
   back. One that is compared with a limit is held just above it: beyond the limit every answer is the same.
 * A machine that has ended never changes: its table has no way out of a final state, and what comes late is ignored there, which
-  is looked up in the table when it ends (``Late``). So it is forgotten once the run refers to it no longer: a call when the run
-  does not wait for it, a tool call when the run has left its reply behind and holds it for settled. Final states that are
-  ignored for in the same way count as one.
+  is looked up in the table when it ends (``Decisions``). So it is forgotten once the run refers to it no longer: a call when
+  the run does not wait for it, a tool call when the run has left its reply behind and holds it for settled. Final states that
+  are ignored for in the same way count as one.
 * Requests on the wire are told apart by one thing: whether they are the current one.
 
 A test walks through the composition with and without forgetting and finds the same steps everywhere.
@@ -13,15 +13,15 @@ A test walks through the composition with and without forgetting and finds the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 from typing import Any
 
+from statewright_evidence.proofs.composition.decisions import Decisions
 from statewright_evidence.proofs.composition.situation import Call, Core, Placed, Pool, Tables, Tool
 from statewright_states.form.row import Event
-from statewright_states.form.table import Ignored, Table
+from statewright_states.form.table import Table
 from statewright_states.run.facts import CallPhase, OpenCall, RunFacts, RunState
 from statewright_states.tool.facts import ToolFacts
 
@@ -29,49 +29,23 @@ AT_WORK = (RunState.AWAITING_APPROVAL, RunState.ACTING)
 """The states in which the run deals with the calls of a reply; in any other it has left them behind."""
 
 
-class Late:
-    """Whether what comes late for an ended machine is ignored, as its table says. ``events`` are what may come, by table."""
-
-    def __init__(self, events: Mapping[int, Sequence[Event]]) -> None:
-        self._events = events
-        self.harmless = cache(self._harmless)
-        self.met: set[str] = set()
-        """The ids of the ignores that were met so far."""
-
-    def _harmless(self, placed: Placed) -> bool:
-        """Whether the machine has ended and ignores all of it."""
-        return placed.ended and all(map(self._ignored(placed), self._events[id(placed.table)]))
-
-    def _ignored(self, placed: Placed) -> Callable[[Event], bool]:
-        def ignored(event: Event) -> bool:
-            decision = placed.table.decide(placed.state, placed.facts, event)
-            if isinstance(decision, Ignored):
-                self.met.add(decision.ignore.id)
-            return isinstance(decision, Ignored)
-
-        return ignored
-
-
 class Normal:
-    """Makes states alike that nothing can tell apart. ``forgetful``: no leaves everything as it is."""
+    """Makes states alike that nothing can tell apart."""
 
-    def __init__(self, pool: Pool, late: Late, tables: Tables, *, forgetful: bool = True) -> None:
+    def __init__(self, pool: Pool, decisions: Decisions, tables: Tables) -> None:
         self._pool = pool
-        self._late = late
+        self._harmless = decisions.harmless
         self._ends = _alike(tables.tool)
-        self._forgetful = forgetful
         self._run = cache(self._run_in_normal_form)
         self.call = cache(self._call)
         self.tool = cache(self._tool)
 
-    def core(self, run: Placed, calls: Sequence[Call], tools: Sequence[Tool]) -> Core:
+    def core(self, run: Placed, calls: tuple[Call, ...], tools: tuple[Tool, ...]) -> Core:
         """All machines together, in their normal form."""
-        if not self._forgetful:
-            return self._pool.core(run, tuple(calls), tuple(tools))
         facts: RunFacts = run.facts
         awaited = f"call-{facts.calls}" if facts.in_call and not run.ended else ""
-        left = tuple(self.call(call) for call in calls if call.name == awaited or not self._late.harmless(call.placed))
-        over = tuple(tool.name for tool in tools if self._late.harmless(tool.placed))
+        left = tuple(self.call(call) for call in calls if call.name == awaited or not self._harmless(call.placed))
+        over = tuple(tool.name for tool in tools if self._harmless(tool.placed))
         normal, kept = self._run(run, over, max((_number(call.name) for call in left), default=0))
         there = tuple(self.tool(tool) for tool in tools if tool.name in kept or tool.name not in over)
         return self._pool.core(normal, left, there)
@@ -90,7 +64,7 @@ class Normal:
 
     def _tool(self, tool: Tool) -> Tool:
         placed, facts = tool.placed, tool.placed.facts
-        if not self._late.harmless(placed):
+        if not self._harmless(placed):
             normal = replace(facts, starts=0, call_id="", name="")
             return tool._replace(placed=self._pool.placed(placed.table, placed.state, normal))
         bare = ToolFacts(tool=facts.tool, message=facts.message)

@@ -1,18 +1,24 @@
-"""What was found out about the composition, as a section of the evidence."""
+"""Explore the scopes: what was found out about each, for people, and as a section of the evidence."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
-from statewright_evidence.proofs.composition.proof import ScopeProof, prove_composition
+from statewright_evidence.proofs.composition.bounds import Bounds, measure
+from statewright_evidence.proofs.composition.claims import CLAIMS
+from statewright_evidence.proofs.composition.model import CompositionModel
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.scopes import SCOPES
-from statewright_evidence.proofs.composition.situation import Tables
-from statewright_evidence.proofs.properties import Finding, Violation
+from statewright_evidence.proofs.composition.situation import State, Tables
+from statewright_evidence.proofs.explorer import MAX_STATES, Exploration, explore
+from statewright_evidence.proofs.properties import Finding, Property, Violation
 from statewright_evidence.section import Outcome, Section
+from statewright_states.frozen import dataclass, replace
+from statewright_states.requirements import stated_in
 
 ABOUT = """\
 A run, its model calls and its tool calls are three tables that meet through commands and events. Here they are explored
@@ -31,15 +37,51 @@ ASSUMED = """\
 * Nothing comes from a process that has died. A new process tells every machine that has not ended, before anything else.
 * A call that policy wants a person to allow is assessed so, or refused, and never as clear; that is what the engine's
   assessment does.
-* Consequence the first thing that is wrong nothing further is explored on that way.
+* After the first thing that is wrong nothing further is explored on that way.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeProof:
+    """What was found out about one scope. ``exploration`` holds the findings of all claims, those over whole ways included."""
+
+    scope: Scope
+    exploration: Exploration[State]
+    bounds: Bounds
+    depth: int
+    """Steps to the state that is the farthest from the start."""
+    tables: Tables
+    met: frozenset[str]
+    """The ids of the rows and ignores that some step takes, or that what comes late for an ended machine meets."""
+
+
+def prove_scope(
+    scope: Scope,
+    tables: Tables | None = None,
+    claims: Sequence[Property[State]] = CLAIMS,
+    *,
+    max_states: int = MAX_STATES,
+) -> ScopeProof:
+    """Explore one scope whole. Raises ConfigurationError when it has more than ``max_states`` states."""
+    model = CompositionModel(scope, tables)
+    explored = explore(model, claims, max_states=max_states)
+    bounds, found = measure(explored, scope, model.requests, model.starts)
+    whole = replace(explored, findings=(*explored.findings, *found))
+    return ScopeProof(scope, whole, bounds, _depth(whole), model.tables, model.met)
+
+
+def _depth(explored: Exploration[State]) -> int:
+    depths: list[int] = []
+    for step in explored.graph.arrival:
+        depths.append(depths[explored.graph.source[step]] + 1 if step >= 0 else 0)
+    return max(depths)
 
 
 def section(scopes: Sequence[Scope] = SCOPES, tables: Tables | None = None) -> Section:
     """Explore the scopes and say what came of it."""
     began = perf_counter()
-    proofs = prove_composition(scopes, tables)
-    holds = all(proof.holds for proof in proofs)
+    proofs = [prove_scope(scope, tables) for scope in scopes]
+    holds = all(proof.exploration.holds for proof in proofs)
     states = sum(len(proof.exploration.states) for proof in proofs)
     steps = sum(proof.exploration.graph.steps for proof in proofs)
     claims = len(proofs[0].exploration.findings)
@@ -76,8 +118,7 @@ def shown(violation: Violation) -> str:
 def unmet(proofs: Sequence[ScopeProof]) -> list[str]:
     """The ids of the rows and ignores that no step of any scope takes."""
     met = frozenset[str]().union(*(proof.met for proof in proofs))
-    every = [[*(row.id for row in table.rows), *(ignore.id for ignore in table.ignores)] for table in proofs[0].tables.every]
-    return [identity for ids in every for identity in ids if identity not in met]
+    return [stated.id for table in proofs[0].tables.every for stated in stated_in(table) if stated.id not in met]
 
 
 NOT_HERE = {
@@ -97,9 +138,10 @@ NOT_HERE = {
 
 def _page(proofs: Sequence[ScopeProof], summary: str) -> str:
     parts = ["# Run, calls and tool calls together", summary, ABOUT, "## Claims", _claims(proofs)]
-    broken = [(proof, finding) for pairs in found(proofs).values() for proof, finding in pairs if not finding.holds]
-    parts += ["## Witnesses", *_witnesses(broken)] if broken else []
-    parts += ["## Scopes", _scopes(proofs), *_texts(proofs), "## Bounds over whole ways", _BOUNDS, _bounds(proofs)]
+    witnesses = list(_witnesses(proofs))
+    parts += ["## Witnesses", *witnesses] if witnesses else []
+    texts = "\n".join(f"* **{proof.scope.name}**: {proof.scope.text}" for proof in proofs)
+    parts += ["## Scopes", _scopes(proofs), texts, "## Bounds over whole ways", _BOUNDS, _bounds(proofs)]
     parts += ["## Rows that no scope takes", _unmet(proofs), "## What is assumed", ASSUMED]
     return "\n\n".join(parts).rstrip() + "\n"
 
@@ -119,8 +161,8 @@ def _claims(proofs: Sequence[ScopeProof]) -> str:
     return _table(("claim", "in words", "what was found"), rows)
 
 
-def _witnesses(broken: Iterable[tuple[ScopeProof, Finding]]) -> Iterator[str]:
-    for proof, finding in broken:
+def _witnesses(proofs: Sequence[ScopeProof]) -> Iterator[str]:
+    for proof, finding in chain.from_iterable(found(proofs).values()):
         if finding.violation is not None:
             yield f"`{finding.name}` in the scope {proof.scope.name}:\n\n```text\n{shown(finding.violation)}\n```"
 
@@ -134,15 +176,11 @@ def _scopes(proofs: Sequence[ScopeProof]) -> str:
             f"{proof.exploration.graph.steps:,}",
             f"{proof.depth} steps",
             proof.scope.deaths,
-            "all hold" if proof.holds else "not all hold",
+            "all hold" if proof.exploration.holds else "not all hold",
         )
         for proof in proofs
     ]
     return _table(heads, rows)
-
-
-def _texts(proofs: Sequence[ScopeProof]) -> list[str]:
-    return ["\n".join(f"* **{proof.scope.name}**: {proof.scope.text}" for proof in proofs)]
 
 
 _BOUNDS = """\

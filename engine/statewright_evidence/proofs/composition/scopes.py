@@ -49,7 +49,6 @@ SCOPES = (
         "approval",
         "An irreversible tool that a person has to allow beside one that only reads; policy is asked outside and may say "
         "anything; one person, who may also end the run, or nobody, and then the run waits.",
-        SMALL,
         replies=(FINAL, calls(READ, POST), calls(CHECKED, CHECKED_POST), calls(POST, POST)),
         said=(*ANN, Said("Ann", "rejected", ends_run=True), Said("Ann", "reviewed")),
         nobody=WithoutAPerson.WAIT,
@@ -70,7 +69,6 @@ SCOPES = (
     Scope(
         "nobody-to-ask",
         "As in approval, but the run is told to deny what nobody can be asked about; somebody may decide from elsewhere.",
-        SMALL,
         replies=(FINAL, calls(READ, POST), calls(CHECKED, CHECKED_POST), calls(POST, POST)),
         said=ANN,
         nobody=WithoutAPerson.DENY,

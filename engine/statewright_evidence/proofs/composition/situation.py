@@ -5,8 +5,10 @@ Where machines stand is kept once: two of them are equal when they are the same 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Any, NamedTuple
 
 from statewright.core.links import LINKS, Link
@@ -86,19 +88,13 @@ class Core:
     """Where all machines stand. Calls and tools that have ended, and that nobody refers to, are gone."""
 
     run: Placed
-    calls: tuple[Call, ...] = ()
-    tools: tuple[Tool, ...] = ()
+    calls: tuple[Call, ...]
+    tools: tuple[Tool, ...]
 
     @property
     def others(self) -> tuple[tuple[str, Placed], ...]:
         """Calls and tool calls: their names, and where they stand."""
         return (*self.calls, *((tool.name, tool.placed) for tool in self.tools))
-
-    def placed(self, instance: str) -> Placed:
-        """Where this instance stands."""
-        if instance == RUN:
-            return self.run
-        return next(placed for name, placed in self.others if name == instance)
 
     @property
     def live(self) -> tuple[str, ...]:
@@ -144,29 +140,19 @@ class ExternalEvent:
     """Whether it may change nothing: it comes late, or nobody has asked for it."""
 
 
-@dataclass(slots=True)
 class Pool:
     """Where each machine, and all of them together, are kept once."""
 
-    _placed: dict[tuple[int, StrEnum, Any], Placed] = field(default_factory=dict[tuple[int, StrEnum, Any], Placed])
-    _cores: dict[tuple[Any, ...], Core] = field(default_factory=dict[tuple[Any, ...], Core])
-
-    def placed(self, table: Table[Any], state: StrEnum, facts: Any) -> Placed:
+    def __init__(self) -> None:
+        self.placed: Callable[[Table[Any], StrEnum, Any], Placed] = cache(_placed)
         """The machine of this table in this state with these facts."""
-        key = (id(table), state, facts)
-        found = self._placed.get(key)
-        if found is None:
-            found = self._placed[key] = Placed(table, state, facts, state in table.final)
-        return found
+        self.core: Callable[[Placed, tuple[Call, ...], tuple[Tool, ...]], Core] = cache(Core)
+        """All machines together."""
 
     def new(self, table: Table[Any]) -> Placed:
         """A machine of this table that nothing has happened to."""
         return self.placed(table, table.initial, table.new_facts())
 
-    def core(self, run: Placed, calls: tuple[Call, ...] = (), tools: tuple[Tool, ...] = ()) -> Core:
-        """All machines together."""
-        key = (run, calls, tools)
-        found = self._cores.get(key)
-        if found is None:
-            found = self._cores[key] = Core(run, calls, tools)
-        return found
+
+def _placed(table: Table[Any], state: StrEnum, facts: Any) -> Placed:
+    return Placed(table, state, facts, state in table.final)

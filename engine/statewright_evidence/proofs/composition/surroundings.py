@@ -1,7 +1,7 @@
 """The surroundings of one scope: the router's port, filled with everything that a reply may say and that a size may be.
 
-A question with several answers is asked again and again: ``every`` has the router make its event once for each way in which all
-that it asks may be answered.
+A question with several answers is asked again and again: ``every`` has a macrostep made once for each way in which all that is
+asked on the way may be answered.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ class EveryAnswer:
         self._left: list[int] = []
         """How many answers are left to be given, for each question with several, in the order in which they are asked."""
         self._asked = 0
+        self.choices = 0
+        """How many questions with several answers were asked, since the first."""
 
     def every(self, make: Callable[[], T]) -> list[T]:
         """What ``make`` gives, for each way in which the questions that it asks may be answered."""
@@ -47,7 +49,9 @@ class EveryAnswer:
                 return made
             self._left[-1] -= 1
 
-    def _one_of(self, answers: Sequence[T]) -> T:
+    def one_of(self, answers: Sequence[T]) -> T:
+        """The answer whose turn it is."""
+        self.choices += len(answers) > 1
         if self._asked == len(self._left):
             self._left.append(len(answers) - 1)
         self._asked += 1
@@ -62,7 +66,7 @@ class EveryAnswer:
 
     def context_tokens(self) -> int:
         """Each size of the scope."""
-        return self._one_of(self.scope.sizes)
+        return self.one_of(self.scope.sizes)
 
     def reply(self, report: ReportCall) -> ReplySigns:
         """The reply of the scope whose name stands for its message."""
@@ -86,7 +90,7 @@ class EveryAnswer:
 
     def summary(self, report: ReportCall) -> Summary:
         """A summary where the message stands for one."""
-        left = self._remainder(self._one_of(self.scope.dropped))
+        left = self._remainder(self.one_of(self.scope.dropped))
         return Summary(SUMMARY, "", left) if self.holds_summary(report) else Summary(None, "no summary", left)
 
     def holds_summary(self, report: ReportCall) -> bool:
@@ -95,7 +99,7 @@ class EveryAnswer:
 
     def compaction(self) -> tuple[int, Remainder]:
         """Each plan of the scope."""
-        plan = self._one_of(self.scope.plans)
+        plan = self.one_of(self.scope.plans)
         return plan.old, self._remainder(plan.dropped)
 
     def repeated(self, request: ToolRequest) -> tuple[str, str]:
