@@ -18,7 +18,7 @@ from workload import print_table
 from statewright import Proof
 from statewright_evidence.proofs.properties import Always, Kind
 from statewright_evidence.proofs.prove import prove
-from statewright_evidence.proofs.table_model import Place
+from statewright_evidence.proofs.table_model import ModelState
 from statewright_evidence.proofs.targets import of_proof
 from statewright_states.form.question import yes_no
 from statewright_states.form.row import SAME, Command, Event, Row
@@ -97,7 +97,7 @@ def forget(state: StrEnum, facts: Facts) -> Facts:
     return facts if state in LIVE else Facts()
 
 
-def counts_too_far(place: Place[Facts]) -> str | None:
+def counts_too_far(place: ModelState[Facts]) -> str | None:
     """What is wrong with the counters, if anything."""
     return "a counter went too far" if max(place.facts.counts) > MOST else None
 

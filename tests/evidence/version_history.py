@@ -15,7 +15,7 @@ from statewright.journal import MemoryJournal
 from statewright.journal.entry import TABLES
 from statewright_evidence.differences.difference import difference
 from statewright_evidence.differences.difference_text import whole_text
-from statewright_evidence.differences.impact import Effect, RunImpact, impacts
+from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import impact_lines
 from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
 from statewright_evidence.differences.touched import TestsOfRows, touched
@@ -57,7 +57,7 @@ def _checked(tests: TestsOfRows | None, properties: Properties | None) -> tuple[
     chains = {name: _chain(table, listed.get(name, ())) for name, table in TABLES.items()}
     stray = [name for name, table in TABLES.items() if not _released(table, listed.get(name, ()))]
     example = asyncio.run(_example())
-    found = [run.run_id for run in example if run.effect is Effect.DEPARTS]
+    found = [run.run_id for run in example if run.effect is Impact.DEPARTS]
     files = {
         "versions.md": "\n".join([*_document(listed, chains, tests, properties), *_example_document(example)]) + "\n",
         "versions.json": json.dumps(_data(listed, chains), indent=1, ensure_ascii=False) + "\n",

@@ -23,7 +23,7 @@ from statewright.journal.entry import MACHINES, TABLES
 from statewright.journal.reading import read_header
 from statewright.journal.verify import Verification
 from statewright.testing.virtual_time import run_virtual
-from statewright_evidence.differences.impact import Effect, impacts
+from statewright_evidence.differences.impact import Impact, impacts
 from statewright_evidence.differences.machines import of_table
 from write_golden_runs import made
 
@@ -130,11 +130,11 @@ def test_the_tables_of_today_are_held_against_every_golden_run(journal: Path, ma
     assert done.returncode == 0, done.stderr
     assert "cannot be read" not in json.loads(done.stdout)["counts"]
 
-    async def story() -> dict[str, Effect]:
+    async def story() -> dict[str, Impact]:
         store = SQLiteJournal(journal)
         found = {each.run_id: each.effect async for each in impacts(store, of_table(TABLES[machine]))}
         await store.aclose()
         return found
 
-    concerned = {run_id for run_id, effect in asyncio.run(story()).items() if effect is not Effect.NOT_CONCERNED}
+    concerned = {run_id for run_id, effect in asyncio.run(story()).items() if effect is not Impact.NOT_CONCERNED}
     assert concerned == ({"planned"} if machine == "plan_build" else set(ENDS) - {"planned"})

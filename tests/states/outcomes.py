@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import TypedDict
 
-from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
+from statewright.core.surroundings import Remainder, ReplySigns, RequestSigns, Summary, VerdictSigns
 from statewright_evidence.proofs.composition.outside import Activity, Pending
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
@@ -86,7 +86,7 @@ class Outcomes:
 
     # -- what the router asks ----------------------------------------------------------------------------------------
 
-    def model_request(self) -> ModelRequest:
+    def model_request(self) -> RequestSigns:
         """As often as the world tries."""
         return {**self.tries, "transcript": "", "messages": 0, "added": ()}
 
@@ -112,7 +112,7 @@ class Outcomes:
             "silent": self._in(10),
         }
 
-    def judgement(self, report: ReportCall) -> Judgement:
+    def judgement(self, report: ReportCall) -> VerdictSigns:
         """What the judge says."""
         completed, readable = self._in(3), not self._in(4)
         return {"readable": readable, "completed": completed, "confidence": 1.0, "issues": (), "suggestion": ""}

@@ -9,7 +9,7 @@ from random import Random
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Taken
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import (
     ChildEnd,
     Ending,
@@ -23,6 +23,7 @@ from statewright_states.words.vocabulary import (
     REASONS,
     CancelRequested,
     CodeChangeAccepted,
+    EngineFailed,
     Resumed,
     RunStalled,
     Status,

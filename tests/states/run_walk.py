@@ -27,7 +27,6 @@ from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
-    EngineFailed,
     EstimatorFailed,
     LaneGranted,
     MessageUnreadable,
@@ -61,6 +60,7 @@ from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import (
     CancelRequested,
     CodeChangeAccepted,
+    EngineFailed,
     Resumed,
     RunStalled,
     StopReason,

@@ -26,14 +26,14 @@ from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.frozen import replace
 from statewright_states.run.commands import CallModel
-from statewright_states.run.events import EngineFailed, RunAdmitted
+from statewright_states.run.events import RunAdmitted
 from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
 from statewright_states.run.table import RUN as RUN_TABLE
 from statewright_states.tool.events import ToolResumed
 from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.words.approval import WithoutAPerson
-from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, EngineFailed, Resumed, StopRequested
 
 
 class Machine:

@@ -16,7 +16,7 @@ from loop_scenarios import asks, call, play, playing, says
 from statewright import MemoryJournal, tool
 from statewright.journal.entry import NO_HASH, TABLES, chain, decode, encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
-from statewright_evidence.differences.impact import Effect, RunImpact, impacts
+from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
 from statewright_evidence.differences.machines import ComparedMachine, of_table
 from statewright_states.errors import ConfigurationError
@@ -65,7 +65,7 @@ def impact_of(journal: Journal, machine: ComparedMachine) -> dict[str, RunImpact
     return {found.run_id: found for found in asyncio.run(collect())}
 
 
-def effects(found: dict[str, RunImpact]) -> dict[str, Effect]:
+def effects(found: dict[str, RunImpact]) -> dict[str, Impact]:
     return {run_id: run.effect for run_id, run in found.items()}
 
 
@@ -79,26 +79,26 @@ BY = (of_table, by_form)
 @pytest.mark.parametrize("name", ["run", "call", "tool"])
 def test_the_table_as_it_is_changes_no_run(journal: Journal, name: str, by: Any) -> None:
     found = impact_of(journal, by(TABLES[name]))
-    assert set(effects(found).values()) == {Effect.SAME}
+    assert set(effects(found).values()) == {Impact.SAME}
     assert all(run.outcome == run.new_outcome == "success/completed" for run in found.values())
     assert all(run.judged == run.decisions for run in found.values())
 
 
 @pytest.mark.parametrize("by", BY)
 def test_a_row_that_no_run_takes_changes_none(journal: Journal, by: Any) -> None:
-    assert set(effects(impact_of(journal, by(only("RUN-26", to=RunState.FAILED)))).values()) == {Effect.SAME}
+    assert set(effects(impact_of(journal, by(only("RUN-26", to=RunState.FAILED)))).values()) == {Impact.SAME}
 
 
 @pytest.mark.parametrize("by", BY)
 def test_another_name_with_the_same_consequence_is_the_same_course(journal: Journal, by: Any) -> None:
     run = impact_of(journal, by(only("RUN-08", id="RUN-908")))["at-once"]
-    assert (run.effect, run.new_outcome, run.judged) == (Effect.RENAMED, "success/completed", run.decisions)
+    assert (run.effect, run.new_outcome, run.judged) == (Impact.RENAMED, "success/completed", run.decisions)
     assert run.place is not None
     assert (run.place.what, run.place.event) == (("row",), "ReplyReceived")
 
 
 def test_a_machine_that_no_run_has_concerns_none(journal: Journal) -> None:
-    assert set(effects(impact_of(journal, of_table(TABLES["plan_build"]))).values()) == {Effect.NOT_CONCERNED}
+    assert set(effects(impact_of(journal, of_table(TABLES["plan_build"]))).values()) == {Impact.NOT_CONCERNED}
 
 
 # -- where it departs ------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ def decision_of(journal: Journal, run_id: str, row: str) -> int:
 def test_a_swapped_target_is_named_where_it_first_shows(journal: Journal, by: Any) -> None:
     found = impact_of(journal, by(only("RUN-08", to=RunState.PARTIAL)))
     for run_id, run in found.items():
-        assert run.effect is Effect.DEPARTS
+        assert run.effect is Impact.DEPARTS
         assert run.place is not None
         assert run.place.seq == decision_of(journal, run_id, "RUN-08")
         assert (run.place.what, run.place.state) == (("target",), "generating")
@@ -126,7 +126,7 @@ def test_a_swapped_target_is_named_where_it_first_shows(journal: Journal, by: An
 @pytest.mark.parametrize("by", BY)
 def test_a_dropped_guard_concerns_the_run_that_it_let_go_on(journal: Journal, by: Any) -> None:
     found = impact_of(journal, by(without_continuations()))
-    assert effects(found) == {"at-once": Effect.SAME, "continued": Effect.DEPARTS, "with-a-tool": Effect.SAME}
+    assert effects(found) == {"at-once": Impact.SAME, "continued": Impact.DEPARTS, "with-a-tool": Impact.SAME}
     run = found["continued"]
     assert run.place is not None
     assert run.place.seq == decision_of(journal, "continued", "RUN-18")
@@ -140,7 +140,7 @@ def test_a_dropped_guard_concerns_the_run_that_it_let_go_on(journal: Journal, by
 @pytest.mark.parametrize("by", BY)
 def test_after_other_commands_the_record_says_nothing_of_the_outcome(journal: Journal, by: Any) -> None:
     run = impact_of(journal, by(only("RUN-12", do=(*effects_of("RUN-12"), *effects_of("RUN-81")))))["with-a-tool"]
-    assert (run.effect, run.outcome, run.new_outcome) == (Effect.DEPARTS, "success/completed", None)
+    assert (run.effect, run.outcome, run.new_outcome) == (Impact.DEPARTS, "success/completed", None)
     assert run.place is not None
     assert run.place.what == ("commands",)
     assert list(impact_lines(run))[-1] == "outcome: success/completed → not known: from here on the record says nothing"
@@ -156,8 +156,8 @@ def test_what_a_command_holds_is_compared_by_code_and_not_by_form(journal: Journ
     table = changed(lambda row: row, fold=fold)
     run = impact_of(journal, of_table(table))["at-once"]
     assert run.place is not None
-    assert (run.effect, run.place.what) == (Effect.DEPARTS, ("commands",))
-    assert impact_of(journal, by_form(table))["at-once"].effect is Effect.SAME
+    assert (run.effect, run.place.what) == (Impact.DEPARTS, ("commands",))
+    assert impact_of(journal, by_form(table))["at-once"].effect is Impact.SAME
 
 
 @pytest.mark.parametrize("by", BY)
@@ -173,15 +173,15 @@ def test_another_beginning_is_told_at_the_first_entry(journal: Journal, by: Any)
 
 
 def test_a_new_question_is_asked_by_code(journal: Journal) -> None:
-    assert impact_of(journal, of_table(asking(lucky, same=False)))["at-once"].effect is Effect.SAME
+    assert impact_of(journal, of_table(asking(lucky, same=False)))["at-once"].effect is Impact.SAME
     run = impact_of(journal, of_table(asking(lucky, same=False)))["continued"]
     assert run.place is not None
-    assert (run.effect, run.place.answers["lucky"]) == (Effect.DEPARTS, False)
+    assert (run.effect, run.place.answers["lucky"]) == (Impact.DEPARTS, False)
 
 
 def test_a_new_question_that_was_not_asked_cannot_be_answered_without_code(journal: Journal) -> None:
     run = impact_of(journal, by_form(asking(lucky, same=False)))["at-once"]
-    assert run.effect is Effect.UNDECIDED
+    assert run.effect is Impact.UNDECIDED
     assert run.place is not None
     assert "lucky, which was not asked" in run.place.why
     assert any("why not:" in line for line in impact_lines(run))
@@ -189,7 +189,7 @@ def test_a_new_question_that_was_not_asked_cannot_be_answered_without_code(journ
 
 def test_code_that_raises_decides_nothing(journal: Journal) -> None:
     run = impact_of(journal, of_table(asking(raising, same=True)))["at-once"]
-    assert run.effect is Effect.UNDECIDED
+    assert run.effect is Impact.UNDECIDED
     assert run.place is not None
     assert "raises ZeroDivisionError: nothing to divide" in run.place.why
 
@@ -222,11 +222,11 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
         lease = await torn.create("run-under-test", stored[0], {})
         await torn.append(lease, Batch(tuple(stored[1:]), stored[0].hash))
         found = [run async for run in impacts(torn, of_table(RUN))]
-        assert [run.effect for run in found] == [Effect.UNREADABLE]
+        assert [run.effect for run in found] == [Impact.UNREADABLE]
         assert "entry 1" in found[0].problem
         assert "entry 1" in "\n".join(impact_lines(found[0]))
         by_names = [run async for run in impacts(torn, by_form(RUN))]
-        assert by_names[0].effect is Effect.UNREADABLE
+        assert by_names[0].effect is Impact.UNREADABLE
 
     asyncio.run(story())
 
@@ -235,5 +235,5 @@ def test_a_damaged_record_is_passed_over_and_named() -> None:
 
 
 def test_runs_are_counted_in_words() -> None:
-    assert counted({Effect.SAME: 2, Effect.DEPARTS: 1}) == "the same path: 2, another path: 1"
+    assert counted({Impact.SAME: 2, Impact.DEPARTS: 1}) == "the same path: 2, another path: 1"
     assert counted({}) == "no runs"

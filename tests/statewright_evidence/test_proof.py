@@ -12,7 +12,7 @@ from statewright import ConfigurationError, DeclarationError, Proof
 from statewright_evidence.proofs.proofs_text import json_of, markdown_of, section, witness
 from statewright_evidence.proofs.properties import Always, Finding, Kind
 from statewright_evidence.proofs.prove import Proofs, prove
-from statewright_evidence.proofs.table_model import Monitor, Place
+from statewright_evidence.proofs.table_model import ModelState, Monitor
 from statewright_evidence.proofs.targets import of_proof, of_table
 from statewright_evidence.section import Outcome
 from statewright_states.form.row import Event, Row
@@ -110,7 +110,7 @@ def test_where_a_person_is_waited_for_no_end_need_come_by_itself() -> None:
 
 
 def test_an_invariant_of_ones_own_is_judged_in_every_state() -> None:
-    quiet: Always[Place[DoorFacts]] = Always(
+    quiet: Always[ModelState[DoorFacts]] = Always(
         "quiet", "it never creaks", lambda place: "it creaks" if place.facts.creaks else None
     )
     proofs = prove(of_proof(Proof(door(), pushes_and_a_fire, [quiet], abstraction=lambda _, facts: facts)), ["quiet"])
@@ -123,11 +123,13 @@ def test_an_invariant_of_ones_own_is_judged_in_every_state() -> None:
 
 
 def test_a_monitor_remembers_what_facts_forget() -> None:
-    def count(place: Place[DoorFacts], event: Event, taken: object) -> int:
+    def count(place: ModelState[DoorFacts], event: Event, taken: object) -> int:
         assert isinstance(place.seen, int)
         return min(place.seen + isinstance(event, Pulled), 2)
 
-    once: Always[Place[DoorFacts]] = Always("once", "it is pulled once", lambda place: "twice" if place.seen == 2 else None)
+    once: Always[ModelState[DoorFacts]] = Always(
+        "once", "it is pulled once", lambda place: "twice" if place.seen == 2 else None
+    )
     proofs = prove(of_proof(proof_of(properties=[once], monitor=Monitor(0, count))), ["once"])
     what, path, _ = broken_path(proofs, "once")
     assert (what, len(path)) == ("twice", 4)

@@ -29,12 +29,12 @@ from statewright_states.errors import ConfigurationError, InternalError, Journal
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.ports import Journal, Lease
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import Status, StopReason
+from statewright_states.words.vocabulary import EngineFailed, Status, StopReason
 
 
 class MixedModeRunner:

@@ -18,12 +18,12 @@ from statewright.cli.machine_names import Machines, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable, remarks
 from statewright.cli.runs import resolve_run
-from statewright_evidence.differences.impact import Effect, RunImpact, impacts
+from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
 from statewright_evidence.differences.machines import ComparedMachine
 from statewright_states.errors import ConfigurationError
 
-TONES = {Effect.DEPARTS: "bold red", Effect.UNDECIDED: "bold yellow", Effect.UNREADABLE: "bold red", Effect.RENAMED: "yellow"}
+TONES = {Impact.DEPARTS: "bold red", Impact.UNDECIDED: "bold yellow", Impact.UNREADABLE: "bold red", Impact.RENAMED: "yellow"}
 """How what is told run by run is set; the rest is counted."""
 
 
@@ -58,9 +58,9 @@ def impact(
     counts, told = asyncio.run(_replay(table, runs, machine, journal, answers() if not json else None))
     if json:
         print_json({"counts": dict(sorted(counts.items())), "runs": [asdict(run) for run in told]})
-    if counts[Effect.UNREADABLE]:
+    if counts[Impact.UNREADABLE]:
         return Exit.VERIFICATION_FAILED
-    changed = counts[Effect.DEPARTS] + counts[Effect.UNDECIDED]
+    changed = counts[Impact.DEPARTS] + counts[Impact.UNDECIDED]
     return Exit.FAILED if exit_code and changed else Exit.SUCCESS
 
 
@@ -102,5 +102,5 @@ def _tell(found: RunImpact, console: Console) -> None:
 def _sum_up(counts: Counter[str], changed: ComparedMachine, console: Console) -> None:
     total = sum(counts.values())
     console.print(Text(f"{changed.label}: {counted(counts)}" if total else "the journal holds no runs"))
-    if total and counts[Effect.NOT_CONCERNED] == total:
+    if total and counts[Impact.NOT_CONCERNED] == total:
         remarks().print(Text(f"no run has a machine called {changed.form.name!r}: a changed table keeps the name", style="dim"))

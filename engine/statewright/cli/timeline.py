@@ -20,7 +20,15 @@ from statewright_states.run import events as of_run
 from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool import events as of_tool
 from statewright_states.tool.table import TOOL
-from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Purpose, Resumed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import (
+    CancelRequested,
+    CodeChangeAccepted,
+    EngineFailed,
+    Purpose,
+    Resumed,
+    RunStalled,
+    StopRequested,
+)
 
 TONES: Mapping[str, str] = {
     "success": "bold green",
@@ -195,7 +203,7 @@ def _of_run(event: RunEvent) -> str:
             return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
         case of_run.CallFailed() | of_run.ContextFailed() | of_run.EstimatorFailed() | of_run.SummaryFailed() as failed:
             return failed.error
-        case of_run.EngineFailed() | of_plan_build.EngineFailed() | RunStalled() as defect:
+        case EngineFailed() | RunStalled() as defect:
             return defect.error
         case of_run.CallTimedOut():
             return "the model did not reply in time"

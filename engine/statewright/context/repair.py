@@ -19,7 +19,7 @@ from statewright_states.words.parts import TextPart
 
 
 @dataclass(slots=True)
-class _Asked:
+class _RequestedCall:
     """A tool call of the history: the place of the message that made it, and of its result."""
 
     call: ToolCall
@@ -31,15 +31,15 @@ class _Asked:
 class _Reading:
     """Which result belongs to which call. ``astray`` are the places of results that no call before them waits for."""
 
-    asked: list[_Asked] = field(default_factory=list[_Asked])
+    asked: list[_RequestedCall] = field(default_factory=list[_RequestedCall])
     astray: dict[str, list[int]] = field(default_factory=lambda: defaultdict[str, list[int]](list))
 
     def read(self, messages: Sequence[Message]) -> None:
         """A result belongs to the nearest message before it that waits for one of its id; there, to the first call."""
-        waiting: dict[str, list[_Asked]] = defaultdict(list)
+        waiting: dict[str, list[_RequestedCall]] = defaultdict(list)
         for at, message in enumerate(messages):
             for call in message.tool_calls:
-                self.asked.append(_Asked(call, at))
+                self.asked.append(_RequestedCall(call, at))
                 waiting[call.id].append(self.asked[-1])
             if message.role == "tool":
                 calls = waiting[_id(message)]
@@ -97,7 +97,7 @@ def _plain(message: Message, mended: list[str]) -> Message | None:
     return message
 
 
-def _moved(plain: Sequence[Message], asked: Sequence[_Asked]) -> list[str]:
+def _moved(plain: Sequence[Message], asked: Sequence[_RequestedCall]) -> list[str]:
     """The results that did not stand where they belong: in the order of their calls, right behind them."""
     results: dict[int, list[int]] = defaultdict(list)
     for call in asked:
@@ -114,9 +114,9 @@ def _moved(plain: Sequence[Message], asked: Sequence[_Asked]) -> list[str]:
     return [f"the result for {_id(plain[at])!r} was put behind its call" for at in moved]
 
 
-def _in_order(plain: Sequence[Message], asked: Sequence[_Asked], missing: str, mended: list[str]) -> list[Message]:
+def _in_order(plain: Sequence[Message], asked: Sequence[_RequestedCall], missing: str, mended: list[str]) -> list[Message]:
     """Each message but the results, with the results of its calls behind it, and ids of their own for all calls."""
-    made_at: dict[int, list[_Asked]] = defaultdict(list)
+    made_at: dict[int, list[_RequestedCall]] = defaultdict(list)
     for call in asked:
         made_at[call.at].append(call)
     taken = {call.call.id for call in asked}

@@ -39,7 +39,7 @@ Steps = Sequence[tuple[Entry, Sequence[tuple[RecordedDecision, Delivery]]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DecisionPlace:
     """Where in a record something stands."""
 
     entry: int
@@ -54,7 +54,7 @@ CHANGED = "the engine or a table has changed since this run was recorded; replay
 UPCAST = "replay it with the version that wrote it, or declare an upcaster"
 
 
-class Comparison:
+class ReplayComparison:
     """Applies recorded decisions one after another and compares; the first ``settled`` ones are taken as recorded."""
 
     def __init__(self, run_id: str, execution: Execution, settled: int) -> None:
@@ -84,7 +84,7 @@ class Comparison:
         """Decide again what the entry records. Raises ReplayDiverged at the first decision that differs."""
         facts: dict[str, dict[str, Any]] = {}
         for recorded, delivery in decided:
-            place = Place(entry.seq, recorded.seq, f" ({recorded.instance}: {recorded.event})")
+            place = DecisionPlace(entry.seq, recorded.seq, f" ({recorded.instance}: {recorded.event})")
             self._expect(place, delivery)
             if recorded.seq <= self._settled:
                 self._keep(recorded, delivery)
@@ -94,7 +94,7 @@ class Comparison:
             self._compare_decisions(place, recorded, made, applied.decision)
             if isinstance(applied.decision, Taken):
                 facts[delivery.instance] = upcast(facts_shape(applied.facts), written_in, delivery.machine, Recorded.FACTS)
-        place = Place(entry.seq)
+        place = DecisionPlace(entry.seq)
         if decided[0][0].seq > self._settled:  # else other code counted some of them
             self._compare(place, entry.facts, {instance: digest(held) for instance, held in facts.items()}, "the facts of ")
         if entry.end is not None:
@@ -105,14 +105,14 @@ class Comparison:
         commands = tuple(command_of(recorded.machine, given) for given in recorded.commands)
         self.execution.apply(recorded.seq, delivery, EarlierDecision(recorded.answers, commands))
 
-    def _end(self, place: Place, recorded: End) -> None:
+    def _end(self, place: DecisionPlace, recorded: End) -> None:
         while self.execution.next_command() is not None:
             pass  # what is left concerns the conversation, or was never performed because the run had ended
         if not self.execution.main.ended:
             raise self._diverged(place, f"it has an end, and the run is in {self.execution.main.state.value}")
         self._compare(place, encoder(End)(recorded), encoder(End)(self.execution.end()))
 
-    def _expect(self, place: Place, recorded: Delivery) -> None:
+    def _expect(self, place: DecisionPlace, recorded: Delivery) -> None:
         """An event that follows inside the run must be the recorded one; effects are passed over."""
         while (following := self.execution.next_command(recorded.event)) is not None:
             cause, _, expected = following
@@ -128,7 +128,9 @@ class Comparison:
                 )
             return
 
-    def _compare_decisions(self, place: Place, recorded: RecordedDecision, made: Mapping[str, Any], decision: Decision) -> None:
+    def _compare_decisions(
+        self, place: DecisionPlace, recorded: RecordedDecision, made: Mapping[str, Any], decision: Decision
+    ) -> None:
         """What was decided, not what it was about. A refusal's text is for people, and may be worded anew."""
         self._compare(
             place,
@@ -156,12 +158,12 @@ class Comparison:
             raise self._diverged(place, f"a command cannot be read: {error}", UPCAST) from error
         self._compare(place, {"commands": today}, {"commands": made.get("commands", [])})
 
-    def _compare(self, place: Place, recorded: Mapping[str, Any], made: Mapping[str, Any], of: str = "") -> None:
+    def _compare(self, place: DecisionPlace, recorded: Mapping[str, Any], made: Mapping[str, Any], of: str = "") -> None:
         if made != recorded:
             name = next(name for name in (*recorded, *made) if recorded.get(name) != made.get(name))
             raise self._diverged(place, f"{of}{name}: recorded {_shown(recorded.get(name))}, replayed {_shown(made.get(name))}")
 
-    def _diverged(self, place: Place, what: str, cure: str = CHANGED) -> ReplayDiverged:
+    def _diverged(self, place: DecisionPlace, what: str, cure: str = CHANGED) -> ReplayDiverged:
         return ReplayDiverged(what, where=f"run {self._run_id}, {place}", cure=cure, seq=place.entry)
 
 

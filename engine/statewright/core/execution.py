@@ -38,7 +38,6 @@ from statewright_states.run.events import (
     CallFailed,
     ContextBuilt,
     ContextFailed,
-    EngineFailed,
     EstimatorFailed,
     ReplyReceived,
     StartDenied,
@@ -49,7 +48,7 @@ from statewright_states.run.table import RUN
 from statewright_states.tool.events import ToolAssessed, ToolResumed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.words.vocabulary import Purpose, Resumed, RunStalled
+from statewright_states.words.vocabulary import EngineFailed, Purpose, Resumed, RunStalled
 
 
 @dataclass(frozen=True, slots=True)

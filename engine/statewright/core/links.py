@@ -26,7 +26,14 @@ from statewright_states.run import commands as run
 from statewright_states.run import events as of_run
 from statewright_states.tool import commands as tool
 from statewright_states.tool import events as of_tool
-from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, Resumed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import (
+    CancelRequested,
+    CodeChangeAccepted,
+    EngineFailed,
+    Resumed,
+    RunStalled,
+    StopRequested,
+)
 
 
 class Participant(StrEnum):
@@ -170,8 +177,8 @@ LINKS: tuple[Link, ...] = (
     Link(P.JOURNAL, None, P.RUN, (Resumed, CodeChangeAccepted), note="taken up again"),
     Link(P.JOURNAL, None, P.CALL, (Resumed,), note="taken up again"),
     Link(P.JOURNAL, None, P.TOOL, (of_tool.ToolResumed,), note="taken up again"),
-    Link(P.ENGINE, None, P.PLAN_BUILD, (of_plan_build.EngineFailed, RunStalled), note="a defect ends the task visibly"),
-    Link(P.ENGINE, None, P.RUN, (of_run.EngineFailed, RunStalled, of_run.EstimatorFailed), note="a defect, a broken estimator"),
+    Link(P.ENGINE, None, P.PLAN_BUILD, (EngineFailed, RunStalled), note="a defect ends the task visibly"),
+    Link(P.ENGINE, None, P.RUN, (EngineFailed, RunStalled, of_run.EstimatorFailed), note="a defect, a broken estimator"),
 )
 # fmt: on
 """Every command of every machine once, then the events without a command."""

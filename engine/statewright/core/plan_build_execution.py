@@ -23,10 +23,9 @@ from statewright.views.state import AgentState
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Taken
-from statewright_states.plan_build.events import EngineFailed
 from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, ChildEnd, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.vocabulary import Resumed, RunStalled, StopReason
+from statewright_states.words.vocabulary import EngineFailed, Resumed, RunStalled, StopReason
 
 
 class PlanBuildExecution:

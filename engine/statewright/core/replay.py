@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Generic, TypeVar
 
-from statewright.core.comparison import Comparison, Steps
+from statewright.core.comparison import ReplayComparison, Steps
 from statewright.core.deciding_code import acceptances, code_changed, code_changes, in_words, pinned_code
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
@@ -185,7 +185,7 @@ async def _reproduced(
     """Walk through the entries with a fresh execution, and compare."""
     header, code = record.header, pinned_code(record)
     try:
-        Comparison(header.run_id, execution, settled).through(stored, record, steps)
+        ReplayComparison(header.run_id, execution, settled).through(stored, record, steps)
     except ReplayDiverged as error:
         changes = await code_changes(journal, code)
         if changes:

@@ -14,7 +14,7 @@ from statewright.context.transcript import Transcript
 from statewright.core.inputs import RunInputs
 from statewright.core.projection import Projection
 from statewright.core.replies import calls_digest, cut_off, finish_of, is_silent
-from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
+from statewright.core.surroundings import Remainder, ReplySigns, RequestSigns, Summary, VerdictSigns
 from statewright.journal.recorder import Payloads
 from statewright.machine import Instance
 from statewright.tools import truncate_result
@@ -49,7 +49,7 @@ class RunSurroundings:
     context: ContextManager
     recorded: Event | None = None
 
-    def model_request(self) -> ModelRequest:
+    def model_request(self) -> RequestSigns:
         """What a model would be shown now, and how often it may be tried."""
         conversation, retry = self.conversation, self.inputs.config.retry
         return {
@@ -100,7 +100,7 @@ class RunSurroundings:
             "silent": is_silent(finish, cut, asked, self.conversation.joined(message), config.prompts.no_reply),
         }
 
-    def judgement(self, report: ReportCall) -> Judgement:
+    def judgement(self, report: ReportCall) -> VerdictSigns:
         """What the judge's reply says; what nobody can read says nothing."""
         result = SelfEvaluator(self.inputs.config.prompts).read(self._message(report).content or "")
         if result is None:

@@ -14,7 +14,7 @@ from statewright_states.run.facts import CutOff, Finish
 from statewright_states.words.vocabulary import ToolRequest
 
 
-class ModelRequest(TypedDict):
+class RequestSigns(TypedDict):
     """What a model is about to be shown (``CallRequested``), and how often one model, and how many more, may be tried."""
 
     max_attempts: int
@@ -37,7 +37,7 @@ class ReplySigns(TypedDict):
     silent: bool
 
 
-class Judgement(TypedDict):
+class VerdictSigns(TypedDict):
     """What a judge said (``VerdictReached``), and whether it can be read."""
 
     readable: bool
@@ -68,7 +68,7 @@ class Summary(NamedTuple):
 class Surroundings(Protocol):
     """What routing asks for. Answers describe the run after all events that have been applied so far."""
 
-    def model_request(self) -> ModelRequest:
+    def model_request(self) -> RequestSigns:
         """What a model would be shown now; what the run itself ``added`` to the messages is given once."""
         ...
 
@@ -80,7 +80,7 @@ class Surroundings(Protocol):
         """What the reply to a generation or closing call says."""
         ...
 
-    def judgement(self, report: ReportCall) -> Judgement:
+    def judgement(self, report: ReportCall) -> VerdictSigns:
         """What the judge's reply says."""
         ...
 

@@ -15,13 +15,13 @@ from statewright.journal.entry import Answer, RecordedDecision
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.reading import Record, read_record
 from statewright_evidence.differences.machines import ComparedMachine
-from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Instance, Judge, Judgement, Undecided
+from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Judge, JudgedDecision, JudgedInstance, Undecided
 from statewright_states.errors import JournalDamaged, NotAJournal
 from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import Journal
 
 
-class Effect(StrEnum):
+class Impact(StrEnum):
     """What a changed machine means for a recorded run."""
 
     SAME = "same"
@@ -39,7 +39,7 @@ class Effect(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Departure:
     """A decision at which the changed machine does something else, and what: the recorded decision and the changed one.
 
     ``what`` names what differs: row, target, commands. ``answers`` are all that the changed machine asked for, ``telling``
@@ -63,11 +63,11 @@ class RunImpact:
     """What a changed machine means for one run. ``judged`` counts the decisions that were compared."""
 
     run_id: str
-    effect: Effect
+    effect: Impact
     judged: int = 0
     decisions: int = 0
     """The decisions of this machine on record."""
-    place: Place | None = None
+    place: Departure | None = None
     """The first decision that differs: of a run that departs the one where it does, otherwise the first with another name."""
     outcome: str | None = None
     """How the run ended; None for one that has not."""
@@ -93,12 +93,12 @@ async def _of_run(journal: Journal, run_id: str, judge: Judge, pinned: dict[str,
         record = read_record(run_id, await journal.entries(run_id))
         digest = record.header.machines.get(judge.machine)
         if digest is None:
-            return RunImpact(run_id, Effect.NOT_CONCERNED)
+            return RunImpact(run_id, Impact.NOT_CONCERNED)
         if digest not in pinned:
             pinned[digest] = _table(judge.machine, await journal.blob(digest))
         return _impact(run_id, judge, record, pinned[digest])
     except (JournalDamaged, NotAJournal) as error:
-        return RunImpact(run_id, Effect.UNREADABLE, problem=f"{error.what}, {error.where}")
+        return RunImpact(run_id, Impact.UNREADABLE, problem=f"{error.what}, {error.where}")
 
 
 def _table(machine: str, data: bytes | None) -> PinnedTable | None:
@@ -114,19 +114,19 @@ def _impact(run_id: str, judge: Judge, record: Record, pinned: PinnedTable | Non
     decisions = [made for entry in record.entries for made in entry.decisions if made.machine == judge.machine]
     ends = [f"{entry.end.status}/{entry.end.stop_reason}" for entry in record.entries if entry.end is not None]
     outcome = ends[-1] if ends else None
-    found = RunImpact(run_id, Effect.SAME, len(decisions), len(decisions), None, outcome, outcome)
-    instances: dict[str, Instance] = {}
+    found = RunImpact(run_id, Impact.SAME, len(decisions), len(decisions), None, outcome, outcome)
+    instances: dict[str, JudgedInstance] = {}
     for judged, decision in enumerate(decisions):
         if decision.instance not in instances:
             if decision.source != judge.initial:
                 place = _place(decision, pinned, ("initial state",), f"begins in {judge.initial}", decision.answers)
-                return replace(found, effect=Effect.DEPARTS, judged=judged, place=place, new_outcome=None)
+                return replace(found, effect=Impact.DEPARTS, judged=judged, place=place, new_outcome=None)
             instances[decision.instance] = judge.begin()
         try:
             judgement = instances[decision.instance].judge(decision, pinned)
         except Undecided as why:
             place = _place(decision, pinned, (), "not known", decision.answers, why=str(why))
-            return replace(found, effect=Effect.UNDECIDED, judged=judged, place=place, new_outcome=None)
+            return replace(found, effect=Impact.UNDECIDED, judged=judged, place=place, new_outcome=None)
         differs = _differs(decision, judgement)
         if not differs or (differs == ("row",) and found.place is not None):
             continue
@@ -135,12 +135,12 @@ def _impact(run_id: str, judge: Judge, record: Record, pinned: PinnedTable | Non
         if differs != ("row",):
             ends_run = decision.machine == record.header.machine and judgement.to in judge.final
             ended = _outcome(judgement) if ends_run else None
-            return replace(found, effect=Effect.DEPARTS, judged=judged + 1, place=place, new_outcome=ended)
-        found = replace(found, effect=Effect.RENAMED, place=place)
+            return replace(found, effect=Impact.DEPARTS, judged=judged + 1, place=place, new_outcome=ended)
+        found = replace(found, effect=Impact.RENAMED, place=place)
     return found
 
 
-def _differs(decision: RecordedDecision, judgement: Judgement) -> tuple[str, ...]:
+def _differs(decision: RecordedDecision, judgement: JudgedDecision) -> tuple[str, ...]:
     """What the changed machine does otherwise."""
     differs = {
         "row": judgement.decided != decision.decided,
@@ -150,7 +150,7 @@ def _differs(decision: RecordedDecision, judgement: Judgement) -> tuple[str, ...
     return tuple(what for what, other in differs.items() if other)
 
 
-def _outcome(judgement: Judgement) -> str:
+def _outcome(judgement: JudgedDecision) -> str:
     return f"{judgement.to}/{judgement.stop_reason}" if judgement.stop_reason else judgement.to
 
 
@@ -163,11 +163,11 @@ def _place(
     telling: tuple[str, ...] = (),
     *,
     why: str = "",
-) -> Place:
+) -> Departure:
     stated = (*pinned.rows, *pinned.ignores) if pinned else ()
     asked = next((tuple(each.when) for each in stated if each.id == decision.decided), ())
     commanded = ", ".join(given.command for given in decision.commands) or "nothing"
-    return Place(
+    return Departure(
         seq=decision.seq,
         instance=decision.instance,
         state=decision.source,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from statewright_evidence.differences.difference import show_cases
-from statewright_evidence.differences.impact import Effect, RunImpact
+from statewright_evidence.differences.impact import Impact, RunImpact
 
-SAID: Mapping[Effect, str] = {
-    Effect.SAME: "the same path",
-    Effect.RENAMED: "the same path, by rows of other names",
-    Effect.DEPARTS: "another path",
-    Effect.UNDECIDED: "cannot be decided from the record",
-    Effect.NOT_CONCERNED: "not concerned",
-    Effect.UNREADABLE: "cannot be read",
+SAID: Mapping[Impact, str] = {
+    Impact.SAME: "the same path",
+    Impact.RENAMED: "the same path, by rows of other names",
+    Impact.DEPARTS: "another path",
+    Impact.UNDECIDED: "cannot be decided from the record",
+    Impact.NOT_CONCERNED: "not concerned",
+    Impact.UNREADABLE: "cannot be read",
 }
 
 
@@ -30,7 +30,7 @@ def impact_lines(found: RunImpact) -> Iterator[str]:
     yield f"decision {place.seq}: {place.instance} in {place.state} + {place.event}{given}"
     yield f"recorded: {place.recorded}"
     yield f"why not: {place.why}" if place.why else f"changed:  {place.changed}  (another {', '.join(place.what)})"
-    if found.effect is Effect.RENAMED:
+    if found.effect is Impact.RENAMED:
         return
     ended = found.outcome or "not ended"
     if found.new_outcome is not None:
@@ -41,4 +41,4 @@ def impact_lines(found: RunImpact) -> Iterator[str]:
 
 def counted(counts: Mapping[str, int]) -> str:
     """How many runs of each kind, in one line."""
-    return ", ".join(f"{SAID[effect]}: {counts[effect]}" for effect in Effect if counts.get(effect)) or "no runs"
+    return ", ".join(f"{SAID[effect]}: {counts[effect]}" for effect in Impact if counts.get(effect)) or "no runs"

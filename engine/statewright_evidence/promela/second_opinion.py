@@ -13,16 +13,15 @@ from statewright_evidence.section import Outcome, Section
 from statewright_states.call.events import StepDeadline
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import Event
-from statewright_states.plan_build.events import EngineFailed as TaskFailed
-from statewright_states.run.events import EngineFailed, RunDeadline
+from statewright_states.run.events import RunDeadline
 from statewright_states.tool.events import ToolCancelled
-from statewright_states.words.vocabulary import CancelRequested, RunStalled
+from statewright_states.words.vocabulary import CancelRequested, EngineFailed, RunStalled
 
 AT_ONCE: Mapping[str, tuple[type[Event], ...]] = {
     "run": (CancelRequested, RunDeadline, EngineFailed, RunStalled),
     "call": (CancelRequested, StepDeadline),
     "tool": (ToolCancelled,),
-    "plan_build": (TaskFailed, RunStalled),
+    "plan_build": (EngineFailed, RunStalled),
 }
 """The events that have to end a machine wherever it lives."""
 NAME, TITLE = "spin", "A second opinion: SPIN"

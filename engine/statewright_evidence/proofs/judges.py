@@ -33,7 +33,7 @@ class Undecided(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class JudgedDecision:
     """What the changed machine does with a recorded event. ``decided`` is the row or the ignore, None for a refusal.
 
     ``commanded`` is what it commands, in words; ``same_commands`` whether that is what the record says.
@@ -57,13 +57,13 @@ class Judge(Protocol):
     initial: str
     final: frozenset[str]
 
-    def begin(self) -> Instance: ...
+    def begin(self) -> JudgedInstance: ...
 
 
-class Instance(Protocol):
+class JudgedInstance(Protocol):
     """One instance of a changed machine, as far as the record goes."""
 
-    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> Judgement:
+    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> JudgedDecision:
         """What the machine does with the event of an entry; ``pinned`` is the one it was recorded with. Raises Undecided."""
         ...
 
@@ -81,7 +81,7 @@ class CodeJudge:
         self.final = frozenset(str(state.value) for state in table.final)
         self.events: Mapping[str, TypeAdapter[Event]] = {kind.__name__: _reader(kind) for kind in table.events}
 
-    def begin(self) -> Instance:
+    def begin(self) -> JudgedInstance:
         """One in the initial state, with the facts at the start."""
         return _CodeInstance(self)
 
@@ -103,10 +103,10 @@ class _CodeInstance:
         self._at: StrEnum = judge.table.initial
         self._facts: Any = judge.table.new_facts()
 
-    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> Judgement:
+    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> JudgedDecision:
         reader = self._judge.events.get(recorded.event)
         if reader is None:
-            return Judgement(None, self._at.value, "nothing", not recorded.commands, {})
+            return JudgedDecision(None, self._at.value, "nothing", not recorded.commands, {})
         decision = self._decide(recorded, reader)
         if isinstance(decision, Taken):
             self._at, self._facts = decision.to, decision.facts
@@ -115,10 +115,10 @@ class _CodeInstance:
             words, same = _listed([type(given).__name__ for given in decision.commands]), _same(recorded, decision.commands)
             telling = tuple(condition.question.name for condition in decision.row.when)
             done = decision.row.id, self._at.value, words, same, decision.answers, telling
-            return Judgement(*done, stop_reason=str(reason) if reason is not None else None)
+            return JudgedDecision(*done, stop_reason=str(reason) if reason is not None else None)
         decided, when = (decision.ignore.id, decision.ignore.when) if isinstance(decision, Ignored) else (None, ())
         telling = tuple(condition.question.name for condition in when)
-        return Judgement(decided, self._at.value, "nothing", not recorded.commands, decision.answers, telling)
+        return JudgedDecision(decided, self._at.value, "nothing", not recorded.commands, decision.answers, telling)
 
     def _decide(self, recorded: RecordedDecision, reader: TypeAdapter[Event]) -> Taken[Any] | Ignored | Refused:
         try:
@@ -159,19 +159,21 @@ class FormJudge:
             for state in stated.sources:
                 self._cells[state, stated.event] = (*self._cells.get((state, stated.event), ()), stated)
 
-    def begin(self) -> Instance:
+    def begin(self) -> JudgedInstance:
         """Itself."""
         return self
 
-    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> Judgement:
+    def judge(self, recorded: RecordedDecision, pinned: PinnedTable | None) -> JudgedDecision:
         """Raises Undecided where the answer to a question is needed that was not asked when the run was recorded."""
         stated = self._deciding(recorded)
         if not isinstance(stated, PinnedRow):
             decided, telling = (stated.id, tuple(stated.when)) if stated else (None, ())
-            return Judgement(decided, recorded.source, "nothing", not _effects(recorded, pinned), recorded.answers, telling)
+            return JudgedDecision(
+                decided, recorded.source, "nothing", not _effects(recorded, pinned), recorded.answers, telling
+            )
         to = recorded.source if stated.to is None else stated.to
         same = stated.do == _effects(recorded, pinned)
-        return Judgement(stated.id, to, _listed(stated.do), same, recorded.answers, tuple(stated.when))
+        return JudgedDecision(stated.id, to, _listed(stated.do), same, recorded.answers, tuple(stated.when))
 
     def _deciding(self, recorded: RecordedDecision) -> PinnedIgnore | None:
         cell = self._cells.get((recorded.source, recorded.event), ())

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Generic
 
 from statewright_evidence.proofs.properties import Property
-from statewright_evidence.proofs.table_model import Abstraction, Alphabet, F, Monitor, Place, as_it_is
+from statewright_evidence.proofs.table_model import Abstraction, Alphabet, F, ModelState, Monitor, as_it_is
 from statewright_states.errors import DeclarationError
 from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 
 
-def never(place: Place[F]) -> bool:
+def never(place: ModelState[F]) -> bool:
     """Nobody is waited for."""
     return False
 
@@ -32,9 +32,9 @@ class Proof(Generic[F]):
 
     table: Table[F]
     alphabet: Alphabet[F] | None = None
-    properties: Sequence[Property[Place[F]]] = ()
+    properties: Sequence[Property[ModelState[F]]] = ()
     bounds: str = ""
-    waits: Callable[[Place[F]], bool] = never
+    waits: Callable[[ModelState[F]], bool] = never
     abstraction: Abstraction[F] = as_it_is
     monitor: Monitor[F] | None = None
 

@@ -20,7 +20,7 @@ from statewright_evidence.proofs.properties import (
     Step,
     Violation,
 )
-from statewright_evidence.proofs.table_model import F, Place, of_table
+from statewright_evidence.proofs.table_model import F, ModelState, of_table
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Refused, Table, Taken
 from statewright_states.frozen import dataclass
@@ -37,17 +37,17 @@ BUILT = (
 )
 
 
-def general_claims(proof: Proof[F]) -> tuple[Property[Place[F]], ...]:
+def general_claims(proof: Proof[F]) -> tuple[Property[ModelState[F]], ...]:
     """What is claimed of any table in its surroundings."""
     table, waits = proof.table, proof.waits
 
-    def ended(place: Place[F]) -> bool:
+    def ended(place: ModelState[F]) -> bool:
         return place.state in table.final
 
-    def goes_on(place: Place[F]) -> bool:
+    def goes_on(place: ModelState[F]) -> bool:
         return place.state not in table.final
 
-    def ended_or_waiting(place: Place[F]) -> bool:
+    def ended_or_waiting(place: ModelState[F]) -> bool:
         return place.state in table.final or waits(place)
 
     return (
@@ -94,13 +94,13 @@ def free_claims(table: Table[Any]) -> tuple[Property[StrEnum], ...]:
     )
 
 
-def _refused(place: Place[F], step: Step[Place[F]]) -> str | None:
+def _refused(place: ModelState[F], step: Step[ModelState[F]]) -> str | None:
     decision = of_table(step).decision
     return decision.why if isinstance(decision, Refused) else None
 
 
-def _leaves_an_end(table: Table[F]) -> Callable[[Place[F], Step[Place[F]]], str | None]:
-    def broken(place: Place[F], step: Step[Place[F]]) -> str | None:
+def _leaves_an_end(table: Table[F]) -> Callable[[ModelState[F], Step[ModelState[F]]], str | None]:
+    def broken(place: ModelState[F], step: Step[ModelState[F]]) -> str | None:
         if place.state not in table.final or step.to == place:
             return None
         return f"{step.label.partition(' ')[0]} fires in the final state {place.state}"
@@ -112,14 +112,14 @@ def _leaves_an_end(table: Table[F]) -> Callable[[Place[F], Step[Place[F]]], str 
 
 
 def each_row(
-    name: str, text: str, broken: Callable[[Place[F], Event, Taken[F]], str | None], *, on: type[Event] = Event
-) -> EachStep[Place[F]]:
+    name: str, text: str, broken: Callable[[ModelState[F], Event, Taken[F]], str | None], *, on: type[Event] = Event
+) -> EachStep[ModelState[F]]:
     """A claim about each row that fires (on events of this type), with what it was decided from and what it commands.
 
     ``broken(before, event, taken)`` says what is wrong, or None.
     """
 
-    def judge(before: Place[F], step: Step[Place[F]]) -> str | None:
+    def judge(before: ModelState[F], step: Step[ModelState[F]]) -> str | None:
         decided = of_table(step)
         if not isinstance(decided.decision, Taken) or not isinstance(decided.event, on):
             return None
@@ -128,7 +128,7 @@ def each_row(
     return EachStep(name, text, judge)
 
 
-def stop_ends(table: Table[F], text: str, stopped: Callable[[F], bool]) -> Inevitable[Place[F]]:
+def stop_ends(table: Table[F], text: str, stopped: Callable[[F], bool]) -> Inevitable[ModelState[F]]:
     """A claim that where these facts tell of a stop, an end comes by what is due: no timer and no person is needed."""
     return Inevitable(
         "stop-ends",

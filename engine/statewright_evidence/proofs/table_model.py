@@ -1,6 +1,6 @@
 """A model of one table: what its surroundings may send it in each state, and what the table decides.
 
-A state of the model is a ``Place``: the table's state, its facts and, where a claim is about the past, what a ``Monitor``
+A state of the model is a ``ModelState``: the table's state, its facts and, where a claim is about the past, what a ``Monitor``
 has seen. What may be sent is an *alphabet*, a pure function of (state, facts). The decisions are the table's own: nothing of
 it is written a second time here.
 
@@ -31,7 +31,7 @@ Abstraction = Callable[[StrEnum, F], F]
 """Facts that stand for these: every question answers alike, now and after any further events."""
 
 
-class Place(NamedTuple, Generic[F]):
+class ModelState(NamedTuple, Generic[F]):
     """A state of the model. ``seen`` is what the monitor made of the way that led there; None without one."""
 
     state: StrEnum
@@ -40,14 +40,14 @@ class Place(NamedTuple, Generic[F]):
 
 
 @dataclass(frozen=True, slots=True)
-class TableStep(Step[Place[F]], Generic[F]):
+class TableStep(Step[ModelState[F]], Generic[F]):
     """An event and what the table decided about it. A refused or an ignored one leads back to where it came."""
 
     event: Event
     decision: Taken[F] | Ignored | Refused
 
 
-def of_table(step: Step[Place[F]]) -> TableStep[F]:
+def of_table(step: Step[ModelState[F]]) -> TableStep[F]:
     """The same step: those of a table's model all know what was decided."""
     assert isinstance(step, TableStep)
     return cast("TableStep[F]", step)
@@ -58,7 +58,7 @@ class Monitor(Generic[F]):
     """Remembers what facts forget, for claims about the past. ``after`` is pure, and its values are few."""
 
     start: Hashable
-    after: Callable[[Place[F], Event, Taken[F]], Hashable]
+    after: Callable[[ModelState[F], Event, Taken[F]], Hashable]
 
 
 def as_it_is(state: StrEnum, facts: F) -> F:
@@ -82,13 +82,13 @@ class TableModel(Generic[F]):
         """What it is a model of."""
         return f"the table {self.table.name}"
 
-    def initial(self) -> Sequence[Place[F]]:
+    def initial(self) -> Sequence[ModelState[F]]:
         """Where the table begins."""
         table = self.table
         seen = self.monitor.start if self.monitor else None
-        return [Place(table.initial, self.abstraction(table.initial, table.new_facts()), seen)]
+        return [ModelState(table.initial, self.abstraction(table.initial, table.new_facts()), seen)]
 
-    def steps(self, state: Place[F]) -> Iterable[TableStep[F]]:
+    def steps(self, state: ModelState[F]) -> Iterable[TableStep[F]]:
         """What the table decides about each event of the alphabet, in the alphabet's order."""
         decide, at, facts = self.table.decide, state.state, state.facts
         for event, kind in self.alphabet(at, facts):
@@ -101,9 +101,9 @@ class TableModel(Generic[F]):
                 stated = decision.ignore
             yield TableStep(self._label(stated, event, at, to.state), kind, to, event, decision)
 
-    def _after(self, before: Place[F], event: Event, taken: Taken[F]) -> Place[F]:
+    def _after(self, before: ModelState[F], event: Event, taken: Taken[F]) -> ModelState[F]:
         seen = self.monitor.after(before, event, taken) if self.monitor else None
-        return Place(taken.to, self.abstraction(taken.to, taken.facts), seen)
+        return ModelState(taken.to, self.abstraction(taken.to, taken.facts), seen)
 
     def _label(self, stated: Row | Ignore | None, event: Event, at: StrEnum, to: StrEnum) -> str:
         """The row's id, the event in short, and the state that it leads to, if that is another one."""
@@ -114,7 +114,7 @@ class TableModel(Generic[F]):
             known = self._labels[identity, event, at] = f"{identity} {in_short(event)}{leads}"
         return known
 
-    def show(self, state: Place[F]) -> str:
+    def show(self, state: ModelState[F]) -> str:
         """The state, and what of the facts and of what was seen differs from the beginning."""
         seen = self.monitor is not None and state.seen != self.monitor.start
         facts = differing(state.facts)

@@ -2,8 +2,8 @@
 
 Left out are comments, docstrings and every other statement that is a constant, type annotations, positions and
 formatting. Names of locals and parameters are numbers in the order of their appearance. Every other name is what a
-``Names`` says that it means. A field of a syntax node that is empty is left out, so that a field that a later Python adds
-changes nothing for older code; the pieces of an f-string, which Pythons cut differently, are joined.
+``NameMeanings`` says that it means. A field of a syntax node that is empty is left out, so that a field that a later Python
+adds changes nothing for older code; the pieces of an f-string, which Pythons cut differently, are joined.
 
 What a call calls has to be known from the text (rule ``code-can-be-known``). It may be a name that is bound outside, a function
 that is defined inside, or a method; never the value of a parameter or a local, of an item, or of another call.
@@ -83,7 +83,7 @@ def _says_nothing(node: object) -> bool:
     return isinstance(node, ast.Pass) or (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
 
 
-class Names(Protocol):
+class NameMeanings(Protocol):
     """Says what the names in a piece of code mean that are not bound inside it."""
 
     def free(self, chain: tuple[str, ...], where: str) -> tuple[Any, int, str]:
@@ -103,7 +103,7 @@ class Names(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class NameScope:
     """The names that a function or a comprehension binds, each with its number once it has appeared."""
 
     bound: frozenset[str]
@@ -115,13 +115,13 @@ class Scope:
 class Resolved(Syntax):
     """Encodes a function, or an expression, with the meaning of its names. ``file`` and ``label`` say where it stands."""
 
-    def __init__(self, names: Names, file: str, label: str, params: list[list[Any]]) -> None:
+    def __init__(self, names: NameMeanings, file: str, label: str, params: list[list[Any]]) -> None:
         self._names = names
         self._file = file
         self._label = label
         self._params = params
         """Collects each parameter as it was encoded, with its name last: whoever reads all code knows which names matter."""
-        self._scopes: list[Scope] = []
+        self._scopes: list[NameScope] = []
         self._count = 0
 
     def _where(self, node: ast.AST) -> str:
@@ -148,7 +148,7 @@ class Resolved(Syntax):
         return self._reference(node)[0]
 
     def _reference(self, node: ast.expr, *, called: bool = False) -> tuple[Any, str]:
-        """A name with the attributes after it, and what is known of it; see ``Names.free``."""
+        """A name with the attributes after it, and what is known of it; see ``NameMeanings.free``."""
         chain: list[str] = []
         base: ast.expr = node
         while isinstance(base, ast.Attribute):
@@ -233,7 +233,7 @@ class Resolved(Syntax):
         first, *others = node.generators
         source = self.encode(first.iter)  # it is looked up outside
         targets = [name for generator in node.generators for name in _stored(generator.target)]
-        self._scopes.append(Scope(frozenset(targets), frozenset(), {}))
+        self._scopes.append(NameScope(frozenset(targets), frozenset(), {}))
         form: dict[str, Any] = {"": type(node).__name__, "iter": source, "target": self.encode(first.target)}
         form |= {"ifs": self.encode(first.ifs), "is_async": first.is_async, "generators": self.encode(others)}
         form |= {name: self.encode(value) for name, value in ast.iter_fields(node) if name != "generators"}
@@ -274,14 +274,14 @@ class Resolved(Syntax):
 # -- what a scope binds ----------------------------------------------------------------------------------------------
 
 
-def _scope(body: list[Any], parameters: list[str]) -> Scope:
+def _scope(body: list[Any], parameters: list[str]) -> NameScope:
     bound = [name for statement in body for name in _bindings(statement)]
     functions = {name for name, is_function in bound if is_function}
     others = {name for name, is_function in bound if not is_function}
     declared = {name for name in others if name.startswith(OUTSIDE)}
     outside = {name.removeprefix(OUTSIDE) for name in declared}
     names = frozenset(parameters) | (functions | others - declared) - outside
-    return Scope(names, frozenset(functions - others - set(parameters)), {})
+    return NameScope(names, frozenset(functions - others - set(parameters)), {})
 
 
 OUTSIDE = "nonlocal "

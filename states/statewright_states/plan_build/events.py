@@ -43,10 +43,3 @@ class ChildUnrecorded(Event):
 
     run: str
     error: str
-
-
-@dataclass(frozen=True, slots=True)
-class EngineFailed(Event):
-    """A part of the engine broke while carrying out a command."""
-
-    error: str

@@ -28,12 +28,13 @@ from statewright_states.form.row import SAME, Command, Effect, Event, Given, Ign
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
-from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.words.vocabulary import (
     REASONS,
     CancelRequested,
     CodeChangeAccepted,
+    EngineFailed,
     Resumed,
     RunStalled,
     Status,

@@ -248,10 +248,3 @@ class RunDeadlinePaused(Event):
     """The timer over the run is put aside. ``worked_us``: how long it had run since its start, in microseconds."""
 
     worked_us: int
-
-
-@dataclass(frozen=True, slots=True)
-class EngineFailed(Event):
-    """A part of the engine broke while carrying out a command."""
-
-    error: str

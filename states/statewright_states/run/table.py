@@ -57,7 +57,6 @@ from statewright_states.run.events import (
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
-    EngineFailed,
     EstimatorFailed,
     LaneGranted,
     MessageUnreadable,
@@ -114,6 +113,7 @@ from statewright_states.run.questions import (
 from statewright_states.words.vocabulary import (
     CancelRequested,
     CodeChangeAccepted,
+    EngineFailed,
     Resumed,
     RunStalled,
     StopReason,

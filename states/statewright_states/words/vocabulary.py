@@ -112,6 +112,13 @@ class RunStalled(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class EngineFailed(Event):
+    """A part of the engine broke while carrying out a command."""
+
+    error: str
+
+
+@dataclass(frozen=True, slots=True)
 class CodeChange:
     """A table whose code is another one. ``before`` and ``code`` are the digests of the lists of its parts.
 

@@ -17,7 +17,6 @@ from statewright_states.call.events import (
 )
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
-from statewright_states.plan_build import events as plan_build
 from statewright_states.plan_build.events import PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run.events import (
@@ -48,7 +47,15 @@ from statewright_states.tool.events import (
 )
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import CancelRequested, Purpose, Resumed, StopReason, StopRequested, ToolRequest
+from statewright_states.words.vocabulary import (
+    CancelRequested,
+    EngineFailed,
+    Purpose,
+    Resumed,
+    StopReason,
+    StopRequested,
+    ToolRequest,
+)
 
 COUNTS = dict.fromkeys(("model_calls", "tool_calls", "input_tokens", "output_tokens", "cost_microusd"), 0)
 PLANNED = ChildEnd("t.plan", Ending.PARTIAL, StopReason.MAX_STEPS, "", "", True, None, steps=3, **COUNTS)
@@ -94,7 +101,7 @@ def words(*entries: RunEvent) -> str:
         (CallTimedOut(1), "the model did not reply in time"),
         (ContextFailed("no context"), "no context"),
         (PlanEnded(PLANNED), "plan: partial, max_steps, 3 steps"),
-        (plan_build.EngineFailed("a defect"), "a defect"),
+        (EngineFailed("a defect"), "a defect"),
         (OutcomeStated("tool-1.1", True, "Ada", "I looked"), "Ada says: go on. I looked"),
         (ToolOutcomeUnknown("tool-1.1", 10), "tool-1.1 began, and nobody knows how it ended"),
         (StopRequested(), "stop requested"),

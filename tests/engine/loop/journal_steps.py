@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from statewright.core.links import Route
 from statewright.core.routing import ROUTER
-from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
+from statewright.core.surroundings import Remainder, ReplySigns, RequestSigns, Summary, VerdictSigns
 from statewright.journal.entry import Delivery
 from statewright.journal.reading import Record, delivery_of
 from statewright_evidence.proofs.composition.decisions import Decisions
@@ -87,7 +87,7 @@ class RecordedAnswers(EveryAnswer):
         super().__init__(ANY)
         self._record = record
 
-    def model_request(self) -> ModelRequest:
+    def model_request(self) -> RequestSigns:
         event = self._record.event
         assert isinstance(event, CallRequested), event
         return {
@@ -117,7 +117,7 @@ class RecordedAnswers(EveryAnswer):
             "silent": event.silent,
         }
 
-    def judgement(self, report: ReportCall) -> Judgement:
+    def judgement(self, report: ReportCall) -> VerdictSigns:
         event = self._record.event
         assert isinstance(event, VerdictReached), event
         return {

@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from statewright.runtime.observers import viewed
 from statewright_states.form.row import Event
-from statewright_states.run.events import ContextBuilt, EngineFailed, LaneGranted, VerdictReached
+from statewright_states.run.events import ContextBuilt, LaneGranted, VerdictReached
 from statewright_states.tool.events import ToolFailed
+from statewright_states.words.vocabulary import EngineFailed
 
 DIGEST = "sha256:" + "0" * 64
 

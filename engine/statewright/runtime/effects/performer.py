@@ -40,7 +40,6 @@ from statewright_states.run.commands import (
 from statewright_states.run.events import (
     ContextBuilt,
     ContextFailed,
-    EngineFailed,
     LaneGranted,
     RunDeadline,
     RunDeadlinePaused,
@@ -49,6 +48,7 @@ from statewright_states.run.events import (
 from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Timer
+from statewright_states.words.vocabulary import EngineFailed
 
 MAX_MENDED = 100
 """How many repairs of a history an entry describes; the messages as they came are kept whole."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.form.row import Event
-from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, EngineFailed, PlanEnded, TaskAdmitted
+from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded, TaskAdmitted
 from statewright_states.plan_build.facts import (
     ChildEnd,
     Ending,
@@ -21,6 +21,7 @@ from statewright_states.words.vocabulary import (
     REASONS,
     CancelRequested,
     CodeChangeAccepted,
+    EngineFailed,
     Resumed,
     RunStalled,
     StopReason,

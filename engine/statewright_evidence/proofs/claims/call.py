@@ -6,7 +6,7 @@ from statewright_evidence.proofs.alphabets.call import BOUNDS, abstraction, alph
 from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Property
 from statewright_evidence.proofs.table_claims import each_row, given, stop_ends
-from statewright_evidence.proofs.table_model import Place
+from statewright_evidence.proofs.table_model import ModelState
 from statewright_states.call.commands import AbortRequest, ReportCall, SendRequest
 from statewright_states.call.events import StepDeadline
 from statewright_states.call.facts import CallFacts
@@ -15,7 +15,7 @@ from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
 from statewright_states.words.vocabulary import CancelRequested
 
-Before = Place[CallFacts]
+Before = ModelState[CallFacts]
 Decided = Taken[CallFacts]
 
 

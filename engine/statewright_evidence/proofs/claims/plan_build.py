@@ -6,7 +6,7 @@ from statewright_evidence.proofs.alphabets.plan_build import BOUNDS, abstraction
 from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Property
 from statewright_evidence.proofs.table_claims import each_row, given, stop_ends
-from statewright_evidence.proofs.table_model import Place
+from statewright_evidence.proofs.table_model import ModelState
 from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
 from statewright_states.plan_build.commands import CancelChild, FinishRun, StartBuild, StartPlan, StopChild
@@ -14,7 +14,7 @@ from statewright_states.plan_build.facts import ChildEnd, Ending, Phase, PlanBui
 from statewright_states.plan_build.table import ENDED_BY_SOMEBODY, PLAN_BUILD
 from statewright_states.words.vocabulary import CancelRequested, StopRequested
 
-Before = Place[PlanBuildFacts]
+Before = ModelState[PlanBuildFacts]
 Decided = Taken[PlanBuildFacts]
 S = PlanBuildState
 PLANNING = (S.PLANNING,)

@@ -12,7 +12,7 @@ from statewright_evidence.proofs.composition.bounds import attempts
 from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Property
 from statewright_evidence.proofs.table_claims import each_row, given, stop_ends
-from statewright_evidence.proofs.table_model import Place
+from statewright_evidence.proofs.table_model import ModelState
 from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
 from statewright_states.run.commands import (
@@ -24,12 +24,12 @@ from statewright_states.run.commands import (
     RequestTool,
     SkipTool,
 )
-from statewright_states.run.events import CallDecided, EngineFailed, PersonAsked, RunDeadline, ToolOutcomeUnknown, ToolSettled
+from statewright_states.run.events import CallDecided, PersonAsked, RunDeadline, ToolOutcomeUnknown, ToolSettled
 from statewright_states.run.facts import CallPhase, EvaluationMode, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
-from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, EngineFailed, RunStalled, StopRequested
 
-Before = Place[RunFacts]
+Before = ModelState[RunFacts]
 Decided = Taken[RunFacts]
 S = RunState
 ACTING, ASKING_PERSONS, COMPACTING = (S.ACTING,), (S.AWAITING_APPROVAL,), (S.COMPACTING,)

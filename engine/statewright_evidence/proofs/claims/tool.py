@@ -8,7 +8,7 @@ from statewright_evidence.proofs.alphabets.tool import BOUNDS, abstraction, alph
 from statewright_evidence.proofs.proof import Proof
 from statewright_evidence.proofs.properties import Always, Property
 from statewright_evidence.proofs.table_claims import each_row, given
-from statewright_evidence.proofs.table_model import Monitor, Place
+from statewright_evidence.proofs.table_model import ModelState, Monitor
 from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
 from statewright_states.tool.commands import ReportOutcomeUnknown, ReportSettled, StartTool
@@ -18,7 +18,7 @@ from statewright_states.tool.table import TOOL
 from statewright_states.words.approval import ApprovalRule, actor_key
 from statewright_states.words.tool_effects import ToolEffect
 
-Before = Place[ToolFacts]
+Before = ModelState[ToolFacts]
 Decided = Taken[ToolFacts]
 S = ToolState
 ASKING = (S.AWAITING_APPROVAL,)
@@ -26,7 +26,7 @@ HARMLESS = (ToolEffect.READ, ToolEffect.IDEMPOTENT)
 TOO_MANY = 2
 
 
-class Seen(NamedTuple):
+class ToolHistory(NamedTuple):
     """What happened to a call so far: how often its end was reported, and who said what about exactly its arguments."""
 
     reports: int = 0
@@ -35,15 +35,15 @@ class Seen(NamedTuple):
     rejected: bool = False
 
 
-def _seen(place: Before) -> Seen:
-    assert isinstance(place.seen, Seen)
+def _seen(place: Before) -> ToolHistory:
+    assert isinstance(place.seen, ToolHistory)
     return place.seen
 
 
-def _after(before: Before, event: Event, taken: Decided) -> Seen:
+def _after(before: Before, event: Event, taken: Decided) -> ToolHistory:
     seen = _seen(before)
     if taken.to in TOOL.final:  # nothing of a sign-off matters any more
-        seen = Seen(seen.reports)
+        seen = ToolHistory(seen.reports)
     elif isinstance(event, ToolAssessed):
         seen = seen._replace(approved_by=frozenset(), reviewed_by=frozenset(), rejected=False)
     elif isinstance(event, ApprovalGiven) and event.arguments == before.facts.arguments:
@@ -52,7 +52,7 @@ def _after(before: Before, event: Event, taken: Decided) -> Seen:
     return seen._replace(reports=min(reports, TOO_MANY))
 
 
-def _with(seen: Seen, event: ApprovalGiven) -> Seen:
+def _with(seen: ToolHistory, event: ApprovalGiven) -> ToolHistory:
     actor = actor_key(event.actor)
     if event.meaning == "reviewed":
         return seen._replace(reviewed_by=seen.reviewed_by | {actor})
@@ -61,7 +61,7 @@ def _with(seen: Seen, event: ApprovalGiven) -> Seen:
     return seen._replace(rejected=True)
 
 
-MONITOR: Monitor[ToolFacts] = Monitor(Seen(), _after)
+MONITOR: Monitor[ToolFacts] = Monitor(ToolHistory(), _after)
 
 
 def waits(place: Before) -> bool:
@@ -81,7 +81,7 @@ def _starts_unallowed(before: Before, event: Event, taken: Decided) -> str | Non
     return _lacks(after, rule)
 
 
-def _lacks(seen: Seen, rule: ApprovalRule) -> str | None:
+def _lacks(seen: ToolHistory, rule: ApprovalRule) -> str | None:
     """What keeps these statements from allowing a call under this rule, found without the table's own bookkeeping."""
     if seen.rejected:
         return "a rejected call starts"

@@ -18,7 +18,7 @@ from statewright_evidence.proofs.composition.late import (
 )
 from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending
 from statewright_evidence.proofs.composition.scope import Reply, Said, Scope, ToolKind
-from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, Tool
+from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, ToolCallState
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
@@ -72,7 +72,7 @@ class ExternalEvents:
             if open_call.phase is not CallPhase.UNKNOWN:
                 yield from self.unasked(open_call.request.tool, "outcome")
 
-    def _about(self, tool: Tool) -> Iterator[ExternalEvent]:
+    def _about(self, tool: ToolCallState) -> Iterator[ExternalEvent]:
         facts: ToolFacts = tool.placed.facts
         yield from self.unasked(tool.name, "another" if tool.seen.asked else "again")
         decided = tool.placed.at(ToolState.AWAITING_APPROVAL) and facts.approval is not Approval.OPEN

@@ -14,7 +14,7 @@ from statewright_states.form.row import Event
 from statewright_states.run import events as of_run
 from statewright_states.tool import events as of_tool
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, RunStalled, StopRequested
+from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, EngineFailed, RunStalled, StopRequested
 
 MAYBE = Kind.MAYBE
 ARGUMENTS, ANOTHER = "arguments", "another version"
@@ -23,7 +23,7 @@ STOP = ExternalEvent("a stop is asked for", MAYBE, RUN, StopRequested())
 UNPROMPTED = (
     STOP,
     ExternalEvent("the run is cancelled", MAYBE, RUN, CancelRequested(), ends_run=True),
-    ExternalEvent("a part of the engine breaks", MAYBE, RUN, of_run.EngineFailed("defect"), ends_run=True),
+    ExternalEvent("a part of the engine breaks", MAYBE, RUN, EngineFailed("defect"), ends_run=True),
     ExternalEvent("nothing can happen any more", MAYBE, RUN, RunStalled(("run",)), ends_run=True),
     ExternalEvent("the caller's estimator fails", MAYBE, RUN, of_run.EstimatorFailed("defect"), idle=True),
     ExternalEvent("other code decides from here on", MAYBE, RUN, CodeChangeAccepted(()), idle=True),
@@ -37,7 +37,7 @@ LATE_FOR_RUN = tuple(
         ("a stop", StopRequested()),
         ("a cancellation", CancelRequested()),
         ("the run's time is up", of_run.RunDeadline()),
-        ("a part of the engine breaks", of_run.EngineFailed("defect")),
+        ("a part of the engine breaks", EngineFailed("defect")),
         ("its turn comes", of_run.LaneGranted()),
         ("its first messages", of_run.ContextBuilt(1, (), 1)),
         ("there are no first messages", of_run.ContextFailed("error")),

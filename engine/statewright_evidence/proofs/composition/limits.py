@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from statewright_evidence.proofs.composition.normal import AT_WORK
 from statewright_evidence.proofs.composition.scope import Scope
-from statewright_evidence.proofs.composition.situation import Core, Tool, Wrong
+from statewright_evidence.proofs.composition.situation import Core, ToolCallState, Wrong
 from statewright_states.call.facts import CallFacts
 from statewright_states.run.facts import CallPhase, RunFacts, RunState
 from statewright_states.tool.facts import ToolFacts, ToolState
@@ -74,7 +74,7 @@ def width_of(facts: RunFacts) -> int:
     return settings.max_parallel_tools or len(requests)
 
 
-def _message(tool: Tool) -> Iterator[Wrong]:
+def _message(tool: ToolCallState) -> Iterator[Wrong]:
     facts: ToolFacts = tool.placed.facts
     if tool.placed.ended and facts.message is None:
         yield Wrong(ONE_MESSAGE, f"{tool.name} has settled without a message for the model")

@@ -18,7 +18,15 @@ from statewright_evidence.proofs.composition.decisions import IGNORED, Decisions
 from statewright_evidence.proofs.composition.external_events import ExternalEvents
 from statewright_evidence.proofs.composition.limits import width_of
 from statewright_evidence.proofs.composition.outside import CALL, RUN, Activity, Pending, begun
-from statewright_evidence.proofs.composition.situation import Call, Core, ExternalEvent, Placed, Seen, Tool, Wrong
+from statewright_evidence.proofs.composition.situation import (
+    Call,
+    Core,
+    ExternalEvent,
+    Observations,
+    Placed,
+    ToolCallState,
+    Wrong,
+)
 from statewright_evidence.proofs.composition.surroundings import EveryAnswer, noted
 from statewright_states.call.commands import ReportCall, SendRequest
 from statewright_states.call.events import AttemptFailed
@@ -31,7 +39,7 @@ from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolCance
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
 
-CoreOf = Callable[[Placed, tuple[Call, ...], tuple[Tool, ...]], Core]
+CoreOf = Callable[[Placed, tuple[Call, ...], tuple[ToolCallState, ...]], Core]
 ABOUT_A_TOOL = (StartTool, AskPerson, WithdrawQuestion, ReportSettled, ReportOutcomeUnknown)
 
 
@@ -56,7 +64,7 @@ class Macrostep:
         self.setting = setting
         self.run = core.run
         self.calls: dict[str, Placed] = {call.name: call.placed for call in core.calls}
-        self.tools: dict[str, Tool] = {tool.name: tool for tool in core.tools}
+        self.tools: dict[str, ToolCallState] = {tool.name: tool for tool in core.tools}
         self.waiting: deque[Command] = deque()
         self.rows: list[tuple[str, str]] = []
         self.effects: list[Command] = []
@@ -140,7 +148,7 @@ class Macrostep:
         if instance not in self.tools:
             if not isinstance(event, ToolRequested | ToolRepeated | ToolSkipped | ToolCancelled):
                 return None
-            self.tools[instance] = Tool(instance, self.setting.decisions.new(machine), Seen(event.request))
+            self.tools[instance] = ToolCallState(instance, self.setting.decisions.new(machine), Observations(event.request))
         return self.tools[instance].placed
 
     # -- what is watched ---------------------------------------------------------------------------------------------
@@ -148,7 +156,7 @@ class Macrostep:
     def _blame(self, claim: str, what: str) -> None:
         self.wrong.append(Wrong(claim, what))
 
-    def _seen(self, tool: str, seen: Seen) -> None:
+    def _seen(self, tool: str, seen: Observations) -> None:
         self.changed = self.changed or seen != self.tools[tool].seen
         self.tools[tool] = self.tools[tool]._replace(seen=seen)
 

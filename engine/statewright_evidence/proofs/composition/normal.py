@@ -19,7 +19,7 @@ from functools import cache
 from typing import Any
 
 from statewright_evidence.proofs.composition.decisions import Decisions
-from statewright_evidence.proofs.composition.situation import Call, Core, Placed, Pool, Tables, Tool
+from statewright_evidence.proofs.composition.situation import Call, Core, Placed, Pool, Tables, ToolCallState
 from statewright_states.form.row import Event
 from statewright_states.form.table import Table
 from statewright_states.run.facts import CallPhase, OpenCall, RunFacts, RunState
@@ -40,7 +40,7 @@ class Normal:
         self.call = cache(self._call)
         self.tool = cache(self._tool)
 
-    def core(self, run: Placed, calls: tuple[Call, ...], tools: tuple[Tool, ...]) -> Core:
+    def core(self, run: Placed, calls: tuple[Call, ...], tools: tuple[ToolCallState, ...]) -> Core:
         """All machines together, in their normal form."""
         facts: RunFacts = run.facts
         awaited = f"call-{facts.calls}" if facts.in_call and not run.ended else ""
@@ -62,7 +62,7 @@ class Normal:
         normal = replace(facts, step=0, send=min(facts.send, 1), shown=False)
         return Call(call.name, self._pool.placed(placed.table, placed.state, normal))
 
-    def _tool(self, tool: Tool) -> Tool:
+    def _tool(self, tool: ToolCallState) -> ToolCallState:
         placed, facts = tool.placed, tool.placed.facts
         if not self._harmless(placed):
             normal = replace(facts, starts=0, call_id="", name="")

@@ -54,7 +54,7 @@ class Placed:
         return self.state in states
 
 
-class Seen(NamedTuple):
+class Observations(NamedTuple):
     """What was seen of a tool call from outside, counted here and not taken from its machine's facts."""
 
     request: ToolRequest
@@ -68,12 +68,12 @@ class Seen(NamedTuple):
     rejected: bool = False
 
 
-class Tool(NamedTuple):
+class ToolCallState(NamedTuple):
     """A tool call: its name, where it stands, and what was seen of it."""
 
     name: str
     placed: Placed
-    seen: Seen
+    seen: Observations
 
 
 class Call(NamedTuple):
@@ -89,7 +89,7 @@ class Core:
 
     run: Placed
     calls: tuple[Call, ...]
-    tools: tuple[Tool, ...]
+    tools: tuple[ToolCallState, ...]
 
     @property
     def others(self) -> tuple[tuple[str, Placed], ...]:
@@ -146,7 +146,7 @@ class Pool:
     def __init__(self) -> None:
         self.placed: Callable[[Table[Any], StrEnum, Any], Placed] = cache(_placed)
         """The machine of this table in this state with these facts."""
-        self.core: Callable[[Placed, tuple[Call, ...], tuple[Tool, ...]], Core] = cache(Core)
+        self.core: Callable[[Placed, tuple[Call, ...], tuple[ToolCallState, ...]], Core] = cache(Core)
         """All machines together."""
 
     def new(self, table: Table[Any]) -> Placed:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
-from statewright.core.surroundings import Judgement, ModelRequest, Remainder, ReplySigns, Summary
+from statewright.core.surroundings import Remainder, ReplySigns, RequestSigns, Summary, VerdictSigns
 from statewright_evidence.proofs.composition.external_events import SUMMARY, replies_of
 from statewright_evidence.proofs.composition.scope import Scope, ToolKind
 from statewright_states.call.commands import ReportCall
@@ -59,7 +59,7 @@ class EveryAnswer:
 
     # -- what the router asks ----------------------------------------------------------------------------------------
 
-    def model_request(self) -> ModelRequest:
+    def model_request(self) -> RequestSigns:
         """Nothing is known of the messages here but their size."""
         tries = self.scope.max_attempts, self.scope.fallbacks
         return {"max_attempts": tries[0], "fallbacks": tries[1], "transcript": "", "messages": 0, "added": ()}
@@ -82,7 +82,7 @@ class EveryAnswer:
             "silent": reply.silent,
         }
 
-    def judgement(self, report: ReportCall) -> Judgement:
+    def judgement(self, report: ReportCall) -> VerdictSigns:
         """What the judge's message stands for."""
         said = Verdict(report.message or "")
         readable, completed = said is not Verdict.UNREADABLE, said is Verdict.PASSED

@@ -6,7 +6,7 @@ what is claimed.
 
 from __future__ import annotations
 
-from statewright_evidence.proofs.composition.situation import Seen
+from statewright_evidence.proofs.composition.situation import Observations
 from statewright_states.run.facts import RunFacts
 from statewright_states.tool.events import ApprovalGiven
 from statewright_states.words.approval import ApprovalRule
@@ -29,7 +29,7 @@ HARMLESS_TWICE = (ToolEffect.READ, ToolEffect.IDEMPOTENT)
 ANYBODY = ApprovalRule()
 
 
-def unapproved(seen: Seen, rule: ApprovalRule | None) -> str | None:
+def unapproved(seen: Observations, rule: ApprovalRule | None) -> str | None:
     """Why this call may not begin yet: it wants a person, and not enough of them have allowed exactly it."""
     if not (seen.request.person or seen.approved_by or seen.rejected or seen.asked):
         return None
@@ -39,7 +39,7 @@ def unapproved(seen: Seen, rule: ApprovalRule | None) -> str | None:
     return None if len(seen.approved_by) >= needed else f"{len(seen.approved_by)} of {needed} approvals are on record"
 
 
-def begun_twice(seen: Seen) -> str | None:
+def begun_twice(seen: Observations) -> str | None:
     """Why this call may not begin once more."""
     if seen.begun and seen.request.effect not in HARMLESS_TWICE:
         return f"it began before, and it is {seen.request.effect}"
@@ -57,7 +57,7 @@ def over_budget(facts: RunFacts) -> str | None:
     return None
 
 
-def with_statement(seen: Seen, said: ApprovalGiven, rule: ApprovalRule | None) -> Seen:
+def with_statement(seen: Observations, said: ApprovalGiven, rule: ApprovalRule | None) -> Observations:
     """What is on record about a call after this statement."""
     rule, actor = rule or ANYBODY, _key(said.actor)
     known = [_key(name) for name in rule.approvers] if rule.approvers is not None else [actor]
