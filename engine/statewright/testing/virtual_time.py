@@ -26,7 +26,7 @@ import selectors
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from concurrent.futures import thread as executor_threads
 from contextvars import Context
 from itertools import count
@@ -58,17 +58,17 @@ class StoodStill(RuntimeError):
     """Nothing is ready, no timer is set, and nothing outside could wake the loop: the test would wait for ever."""
 
 
-class _JumpingSelector(selectors.BaseSelector):
+class _JumpingSelector(selectors.DefaultSelector):
     """A real selector that never waits for a timer: it moves the time on instead."""
 
     def __init__(self, grace_s: float) -> None:
+        super().__init__()
         self.now_s = 0.0
-        self._real = selectors.DefaultSelector()
         self._grace_s = grace_s
         self._older_threads = set(threading.enumerate())
 
     def select(self, timeout: float | None = None) -> Ready:
-        ready = self._real.select(0)
+        ready = super().select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
         ready = self._outside(timeout)
@@ -80,13 +80,13 @@ class _JumpingSelector(selectors.BaseSelector):
 
     def _outside(self, timeout: float | None) -> Ready:
         """What sockets and threads still bring about; empty once all has been quiet for the grace."""
-        if len(self._real.get_map()) == 1 and not self._threads():  # the one is the loop's own pipe
-            return self._real.select(0)  # a thread may have written to it with its last breath, since it was looked at
+        if len(self.get_map()) == 1 and not self._threads():  # the one is the loop's own pipe
+            return super().select(0)  # a thread may have written to it with its last breath, since it was looked at
         started = time.monotonic()
         quiet_since, limit = started, started + PATIENCE_S
         grace_s = self._grace_s if timeout is not None else PATIENCE_S
         while (now := time.monotonic()) < limit and now - quiet_since < grace_s:
-            ready = self._real.select(_POLL_S)
+            ready = super().select(_POLL_S)
             if ready:
                 return ready
             if self._a_thread_works():
@@ -107,21 +107,6 @@ class _JumpingSelector(selectors.BaseSelector):
             if place not in _WAITING_FILES and (place, frame.f_code.co_name) not in _WAITING_FUNCTIONS:
                 return True
         return False
-
-    def register(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.register(fileobj, events, data)
-
-    def unregister(self, fileobj: Any) -> selectors.SelectorKey:
-        return self._real.unregister(fileobj)
-
-    def modify(self, fileobj: Any, events: int, data: Any = None) -> selectors.SelectorKey:
-        return self._real.modify(fileobj, events, data)
-
-    def get_map(self) -> Mapping[Any, selectors.SelectorKey]:
-        return self._real.get_map()
-
-    def close(self) -> None:
-        self._real.close()
 
 
 class _Moment(float):
