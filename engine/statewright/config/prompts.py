@@ -45,11 +45,6 @@ def timed_out(prompts: PromptConfig, call_id: str, timeout_s: float) -> Message:
     return tool_message(call_id, filled(prompts.timed_out, {"timeout_s:g": f"{timeout_s:g}"}))
 
 
-def unasked(prompts: PromptConfig, call_id: str) -> Message:
-    """For a call that needs a person where nobody can be asked."""
-    return tool_message(call_id, prompts.unasked)
-
-
 def failed(prompts: PromptConfig, error: str) -> str:
     """What is said of a call that failed: marked as an error for the model."""
     return filled(prompts.failed, {"error": error})
