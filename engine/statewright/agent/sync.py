@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -16,18 +16,8 @@ def run_to_its_end(work: Coroutine[Any, Any, T]) -> T:
         asyncio.get_running_loop()
     except RuntimeError:
         return asyncio.run(work)
-    outcome: list[T] = []
-    failure: list[BaseException] = []
-
-    def on_thread() -> None:
-        try:
-            outcome.append(asyncio.run(work))
-        except BaseException as error:  # handed to the caller, below
-            failure.append(error)
-
-    thread = threading.Thread(target=on_thread, name="statewright run_sync")
-    thread.start()
-    thread.join()
-    if failure:
-        raise failure[0]
-    return outcome[0]
+    thread = ThreadPoolExecutor(1, thread_name_prefix="statewright run_sync")
+    try:
+        return thread.submit(asyncio.run, work).result()
+    finally:
+        thread.shutdown(wait=False)  # an interrupt of this thread does not wait for the other

@@ -264,8 +264,23 @@ class RunExecution:
             yield instance.table.name, name, event
 
     def end(self) -> End:
-        """What the last entry says of the run, once it has ended."""
-        return end_of(self)
+        """What the last entry says of the run, once it has ended; its output is put among the payloads."""
+        facts, state, projection = self.run.facts, RunState(self.run.state), self.projection
+        if facts.stop_reason is None:
+            raise InternalError("the run ended without a reason", where=f"run {self.inputs.run_id} in {state}")
+        return End(
+            status=STATUS[state].value,
+            stop_reason=facts.stop_reason.value,
+            output=self.payloads.put(encode(projection.final_output(facts, self.conversation))),
+            messages=self.conversation.digest,
+            steps=facts.step,
+            model_calls=self.model_calls,
+            tool_calls=facts.tool_calls,
+            input_tokens=projection.usage.input_tokens,
+            output_tokens=projection.usage.output_tokens,
+            cost_microusd=facts.cost_microusd,
+            verified=projection.verified(facts),
+        )
 
     def state(self, times_us: tuple[int, int]) -> AgentState:
         """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
@@ -289,25 +304,3 @@ def pending_approvals(execution: RunExecution) -> list[PendingApproval]:
             about = (tool, request.call_id, request.name, arguments, facts.arguments)
             pending.append(PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off))
     return pending
-
-
-def end_of(execution: RunExecution) -> End:
-    """The end of a run; its output is put among the payloads."""
-    facts: RunFacts = execution.run.facts
-    state = RunState(execution.run.state)
-    projection = execution.projection
-    if facts.stop_reason is None:
-        raise InternalError("the run ended without a reason", where=f"run {execution.inputs.run_id} in {state}")
-    return End(
-        status=STATUS[state].value,
-        stop_reason=facts.stop_reason.value,
-        output=execution.payloads.put(encode(projection.final_output(facts, execution.conversation))),
-        messages=execution.conversation.digest,
-        steps=facts.step,
-        model_calls=execution.model_calls,
-        tool_calls=facts.tool_calls,
-        input_tokens=projection.usage.input_tokens,
-        output_tokens=projection.usage.output_tokens,
-        cost_microusd=facts.cost_microusd,
-        verified=projection.verified(facts),
-    )

@@ -5,7 +5,8 @@ Replay and resume read these back from the journal, so that a run means the same
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Any, Protocol
 
@@ -151,24 +152,39 @@ def header_references(header: Header) -> list[str]:
 
 def inputs_from(header: Header, blobs: Mapping[str, bytes]) -> RunInputs:
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
+    with header_is_read():
+        config, tools, hooks = (decode(blobs[name]) for name in (header.config, header.tools, header.hooks))
+        given = run_inputs(header, blobs, header.model, config, tools, hooks)
+        return replace(given, stream=header.stream, session=header.session, parent=header.parent)
+
+
+def run_inputs(
+    header: Header,
+    blobs: Mapping[str, bytes],
+    model: str,
+    config: Mapping[str, Any],
+    tools: Sequence[Mapping[str, Any]],
+    hooks: Sequence[Mapping[str, Any]],
+) -> RunInputs:
+    """What a header pins of every run that begins with it, and what it pins of this one: model, configuration, tools, hooks."""
+    cards = [card_from(shape) for shape in tools]
+    return RunInputs(
+        run_id=header.run_id,
+        model=model,
+        config=AgentConfig(**config),
+        task=decode(blobs[header.task]),
+        history=tuple(Message.from_encoded(blobs[digest]) for digest in listed(blobs[header.history])),
+        cards={card.name: card for card in cards},
+        hooks=tuple(HookCard(**card) for card in hooks),
+        requested_by=header.requested_by,
+    )
+
+
+@contextmanager
+def header_is_read() -> Generator[None]:
+    """Raises JournalDamaged for what goes wrong while the inputs that a header pins are read."""
     try:
-        tools: list[dict[str, Any]] = decode(blobs[header.tools])
-        hooks: list[dict[str, Any]] = decode(blobs[header.hooks])
-        cards = [card_from(shape) for shape in tools]
-        history = listed(blobs[header.history])
-        return RunInputs(
-            run_id=header.run_id,
-            model=header.model,
-            config=AgentConfig(**decode(blobs[header.config])),
-            task=decode(blobs[header.task]),
-            history=tuple(Message.from_encoded(blobs[digest]) for digest in history),
-            cards={card.name: card for card in cards},
-            stream=header.stream,
-            session=header.session,
-            hooks=tuple(HookCard(**card) for card in hooks),
-            parent=header.parent,
-            requested_by=header.requested_by,
-        )
+        yield
     except (KeyError, TypeError, ValueError) as error:
         raise JournalDamaged(
             f"the header's inputs cannot be read: {type(error).__name__}: {error}",

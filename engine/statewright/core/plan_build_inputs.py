@@ -6,17 +6,13 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from statewright.config.prompts import filled
-from statewright.config.settings import AgentConfig
-from statewright.core.inputs import RunInputs, card_from
-from statewright.hooks import HookCard
-from statewright.journal.entry import FORMAT, MACHINES, TABLES, Header, decode, encode, listed
+from statewright.core.inputs import RunInputs, header_is_read, run_inputs
+from statewright.journal.entry import FORMAT, MACHINES, TABLES, Header, decode, encode
 from statewright.journal.recorder import Payloads
-from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass, replace
 from statewright_states.plan_build.events import TaskAdmitted
 from statewright_states.plan_build.facts import Phase, PlanBuildSettings
 from statewright_states.plan_build.table import PLAN_BUILD
-from statewright_states.words.messages import Message
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,32 +75,11 @@ class PlanBuildInputs:
 
 def plan_build_inputs_from(header: Header, blobs: Mapping[str, bytes]) -> PlanBuildInputs:
     """The inputs that a header pins; raises JournalDamaged when they cannot be read."""
-    try:
+    with header_is_read():
         config, tools, hooks = (decode(blobs[name]) for name in (header.config, header.tools, header.hooks))
-        history = tuple(Message.from_encoded(blobs[digest]) for digest in listed(blobs[header.history]))
-        task = decode(blobs[header.task])
-        phases: dict[Phase, RunInputs] = {}
-        for phase in Phase:
-            cards = {card.name: card for card in map(card_from, tools[phase])}
-            stream = header.stream and phase is Phase.BUILD
-            settings, model = AgentConfig(**config[phase]), config["models"][phase]
-            guards = tuple(HookCard(**card) for card in hooks[phase])
-            phases[phase] = RunInputs(
-                run_id=header.run_id,
-                model=model,
-                config=settings,
-                task=task,
-                history=history,
-                cards=cards,
-                stream=stream,
-                hooks=guards,
-                requested_by=header.requested_by,
-            )
+        phases = {
+            phase: run_inputs(header, blobs, config["models"][phase], config[phase], tools[phase], hooks[phase])
+            for phase in Phase
+        }
+        phases[Phase.BUILD] = replace(phases[Phase.BUILD], stream=header.stream)
         return PlanBuildInputs(header.run_id, phases, bool(config["accept_partial_plan"]))
-    except (KeyError, TypeError, ValueError) as error:
-        raise JournalDamaged(
-            f"the header's inputs cannot be read: {type(error).__name__}: {error}",
-            where="entry 0",
-            cure="verify the journal",
-            seq=0,
-        ) from error

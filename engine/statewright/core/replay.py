@@ -18,13 +18,7 @@ from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import plan_build_inputs_from
-from statewright.journal.entry import (
-    MACHINES,
-    TABLES,
-    Header,
-    listed,
-    message_digests,
-)
+from statewright.journal.entry import MACHINES, TABLES, Header, listed, message_digests
 from statewright.journal.reading import Record, delivery_of, read_header, read_record
 from statewright.journal.recorder import Payloads
 from statewright.views.plan_build_state import MixedState
@@ -123,13 +117,6 @@ async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
     task = await replay_plan_build(journal, run_id)
     plan, build = [await _state_of(journal, task.execution.run_of(phase)) for phase in Phase]
     return task.execution.state(task.times_us, plan, build)
-
-
-async def recorded_state(journal: Journal, run_id: str) -> AgentState | MixedState:
-    """A run of whatever machine, as callers see it: replayed. Raises as ``replay`` does."""
-    if await machine_of(journal, run_id) == PLAN_BUILD.name:
-        return await plan_build_state(journal, run_id)
-    return (await replay(journal, run_id)).state()
 
 
 async def machine_of(journal: Journal, run_id: str) -> str:

@@ -21,13 +21,12 @@ from statewright.core.deciding_code import code_changes, kept
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import Inputs, RunInputs
 from statewright.core.replay import Replayed, Reproduced, replay
-from statewright.hooks import OBSERVED, HookPoint, Hooks
+from statewright.hooks import OBSERVED, HookPoint, Hooks, SessionPoint
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
-from statewright.runtime.observers import ChunkCallback, DecisionCallback
+from statewright.runtime.observers import ChunkCallback, DecisionCallback, Observers
 from statewright.runtime.pump import Performing, Pump
-from statewright.runtime.sessions import Sessions
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.version import ENGINE
 from statewright.views.state import AgentState
@@ -207,6 +206,28 @@ class Driver(ABC, Generic[I, E, P, S]):
     @abstractmethod
     async def _state(self, pump: Pump[E, P]) -> S:
         """What callers see of a run that was driven until now."""
+
+
+class Sessions:
+    """The sessions of a loop, runs that belong together: each begins with its first run there, and all end with the loop."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._begun: set[str] = set()
+
+    def begin(self, session: str | None, observers: Observers) -> None:
+        """A run begins; ``session`` is the one that it belongs to, if any."""
+        if session is not None and session not in self._begun:
+            self._begun.add(session)
+            observers.tell(HookPoint.SESSION_START, SessionPoint(session))
+
+    async def end(self) -> None:
+        """End all of them."""
+        observers = Observers(hooks=self._hooks)
+        for session in sorted(self._begun):
+            observers.tell(HookPoint.SESSION_END, SessionPoint(session))
+        self._begun.clear()
+        await observers.aclose()
 
 
 AgentPump = Pump[RunExecution, Performer]

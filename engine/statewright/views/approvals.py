@@ -5,11 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from statewright_states.frozen import dataclass
-from statewright_states.words.approval import UNSIGNED, SignOff, Statement
+from statewright_states.words.approval import UNSIGNED, SignOff
 from statewright_states.words.tool_effects import ToolEffect
-
-MEANINGS = tuple(statement.value for statement in Statement)
-"""What a decision may mean; recorded with it."""
 
 
 @dataclass(frozen=True, slots=True)

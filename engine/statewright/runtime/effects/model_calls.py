@@ -123,9 +123,8 @@ class ModelCalls:
             case _:
                 messages = tuple(execution.conversation.messages)
         talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
-        first = (
-            execution.run.facts.attempt == 1
-        )  # a correction is not streamed: its text would follow the answer that it replaces
+        # A correction is not streamed: its text would follow the answer that it replaces.
+        first = execution.run.facts.attempt == 1
         return ModelRequest(
             messages=messages,
             tools=self._schemas if purpose is Purpose.GENERATION else (),

@@ -50,12 +50,11 @@ class ToolRuns:
     def assess_now(self, command: AssessTool) -> ToolAssessed | None:
         """The assessment, where nobody has to be asked for it; None where a policy callback has to be awaited."""
         request, arguments = self._execution.projection.arguments_of(command.tool)
-        digest = call_digest(request.name, arguments)
         fault = self._fault(command.tool, request, arguments)
         if fault is not None:
-            return self._refused(Assessment.FAULTY, digest, request, fault)
+            return self._refused(Assessment.FAULTY, request, arguments, fault)
         if request.name not in self._execution.inputs.cards:
-            return self._refused(Assessment.DENIED, digest, request, f"{request.name} is not among the allowed tools")
+            return self._refused(Assessment.DENIED, request, arguments, f"{request.name} is not among the allowed tools")
         if self._equipment.on_tool_check is not None or self._equipment.hooks.at(HookPoint.BEFORE_TOOL_CALL):
             return None
         return self._clear(request, arguments)
@@ -79,20 +78,20 @@ class ToolRuns:
         known = ", ".join(self._execution.inputs.cards) or "none"
         return f"there is no tool named {name!r}." + (f" Did you mean {close!r}?" if close else "") + f" Known tools: {known}"
 
-    def _refused(self, assessment: Assessment, digest: str, request: ToolRequest, reason: str) -> ToolAssessed:
+    def _refused(self, assessment: Assessment, request: ToolRequest, arguments: str, reason: str) -> ToolAssessed:
         mark = prompts.failed if assessment is Assessment.FAULTY else prompts.denied
         text = mark(self._texts, reason)
         message = prompts.tool_message(request.call_id, self._bounded(text))
+        digest = call_digest(request.name, arguments)
         return ToolAssessed(assessment, digest, self._execution.payloads.put_message(message), reason=reason)
 
     async def _authorise(self, cause: str, command: AssessTool) -> None:
         request, arguments = self._execution.projection.arguments_of(command.tool)
-        digest = call_digest(request.name, arguments)
         objection = await self._objection(request.name, arguments)
         if objection is None:
             event = await self._guarded(command.tool, request, arguments)
         else:
-            event = self._refused(Assessment.DENIED, digest, request, objection)
+            event = self._refused(Assessment.DENIED, request, arguments, objection)
         self._deliver("tool", command.tool, event, cause)
 
     async def _guarded(self, name: str, request: ToolRequest, arguments: str) -> ToolAssessed:
@@ -102,8 +101,7 @@ class ToolRuns:
         subject = ToolUse(run_id, name, request.call_id, request.name, effect, shown)
         asked = await self._equipment.hooks.decide(HookPoint.BEFORE_TOOL_CALL, subject)
         if asked.objection is not None:
-            digest = call_digest(request.name, arguments)
-            event = self._refused(Assessment.DENIED, digest, request, asked.objection)
+            event = self._refused(Assessment.DENIED, request, arguments, asked.objection)
         elif asked.subject.arguments is shown:
             event = self._clear(request, arguments)
         else:
@@ -116,14 +114,13 @@ class ToolRuns:
             arguments = encode(dict(given)).decode()
         except (TypeError, ValueError, RecursionError) as error:
             reason = f"a hook gave arguments that are not JSON: {error}"
-            return self._refused(Assessment.DENIED, call_digest(request.name, ""), request, reason)
+            return self._refused(Assessment.DENIED, request, "", reason)
         call = Message("assistant", None, (ToolCall(request.call_id, request.name, arguments),))
         changed = self._execution.payloads.put_message(call)
         fault = self._fault(name, request, arguments)
         if fault is None:
             return replace(self._clear(request, arguments), changed=changed)
-        digest = call_digest(request.name, arguments)
-        return replace(self._refused(Assessment.FAULTY, digest, request, fault), changed=changed)
+        return replace(self._refused(Assessment.FAULTY, request, arguments, fault), changed=changed)
 
     @staticmethod
     def _clear(request: ToolRequest, arguments: str) -> ToolAssessed:
