@@ -57,7 +57,7 @@ UPCAST = "replay it with the version that wrote it, or declare an upcaster"
 class ReplayComparison:
     """Applies recorded decisions one after another and compares; the first ``settled`` ones are taken as recorded."""
 
-    def __init__(self, run_id: str, execution: Execution, settled: int) -> None:
+    def __init__(self, run_id: str, execution: Execution[Any, Any], settled: int) -> None:
         self.execution = execution
         self._run_id = run_id
         self._settled = settled

@@ -9,10 +9,11 @@ input or output and knows no time: the same deliveries give the same execution.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from statewright.config.prompts import tool_message
 from statewright.context.builder import ContextManager
@@ -32,7 +33,7 @@ from statewright_states.call.events import AttemptReplied
 from statewright_states.call.table import CALL
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
-from statewright_states.form.table import Taken
+from statewright_states.form.table import Table, Taken
 from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import (
     CallFailed,
@@ -49,6 +50,9 @@ from statewright_states.tool.events import ToolAssessed, ToolResumed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.words.vocabulary import EngineFailed, Purpose, Resumed, RunStalled
+
+I = TypeVar("I", bound=Inputs)  # noqa: E741 - inputs, beside facts
+F = TypeVar("F")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,93 +73,22 @@ class NextCommand(NamedTuple):
     delivery: Delivery | None
 
 
-class Execution(Protocol):
-    """What a pump drives and a replay checks: a run of any machine, with whatever instances it is made of."""
+class Execution(ABC, Generic[I, F]):
+    """What a pump drives and a replay checks: a run of any machine, with whatever instances it is made of.
 
-    payloads: Payloads
+    Apply deliveries, then take the internal ones that follow until there are none.
+    """
 
-    @property
-    def inputs(self) -> Inputs:
-        """What the run was given at its start."""
-        ...
-
-    @property
-    def main(self) -> Instance[Any]:
-        """The instance that is the run itself."""
-        ...
-
-    @property
-    def live(self) -> Mapping[str, Instance[Any]]:
-        """The instances that have not ended."""
-        ...
-
-    def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
-        ...
-
-    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
-        """The next command that waits. A replay hands in the event that is recorded next."""
-        ...
-
-    def take_defect(self) -> Event | None:
-        """A defect since the last call of this method, as an event for the run; None where there was none."""
-        ...
-
-    def defect(self, error: str) -> Event:
-        """The event that tells the run of a defect of the engine."""
-        ...
-
-    @property
-    def admitted(self) -> bool:
-        """Whether the admission is on record."""
-        ...
-
-    def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
-        """The events for the instances that have not ended when the run is taken up: machine, instance, event.
-
-        ``worked_us`` is for how long the timer over the run had been running when the record ends.
-        """
-        ...
-
-    def end(self) -> End:
-        """What the last entry says of the run, once it has ended."""
-        ...
-
-
-class RunExecution:
-    """A run in progress: apply deliveries, then take the internal ones that follow until there are none."""
-
-    def __init__(self, inputs: RunInputs, payloads: Payloads) -> None:
+    def __init__(self, inputs: I, payloads: Payloads, table: Table[F]) -> None:
         self.inputs = inputs
+        """What the run was given at its start."""
         self.payloads = payloads
-        self.conversation = Conversation()
-        self.projection = Projection(inputs, payloads)
-        self.instances: dict[str, Instance[Any]] = {"run": machine_for(RUN).new("run")}
+        self.main: Instance[F] = machine_for(table).new(table.name)
+        """The instance that is the run itself."""
+        self.instances: dict[str, Instance[Any]] = {self.main.name: self.main}
         self.live: dict[str, Instance[Any]] = dict(self.instances)
         """The instances that have not ended."""
-        context = ContextManager(inputs.config)
-        self._surroundings = RunSurroundings(inputs, self.run, self.conversation, payloads, self.projection, context)
-        self.message_handlers = message_handlers(inputs.config.prompts, self.conversation, payloads, context.keep_recent)
         self._waiting: deque[tuple[str, Command]] = deque()
-
-    @property
-    def run(self) -> Instance[RunFacts]:
-        """The run machine's instance."""
-        return self.instances["run"]
-
-    @property
-    def main(self) -> Instance[RunFacts]:
-        """The instance that is the run itself."""
-        return self.run
-
-    @property
-    def model_calls(self) -> int:
-        """Requests sent to models so far: those reported to the run, and those of the call that it waits for or gave up."""
-        facts = self.run.facts
-        call = self.instances.get(f"call-{facts.calls}") if facts.in_call else None
-        return facts.model_calls + (call.facts.attempts if call is not None else 0)
-
-    # -- applying ----------------------------------------------------------------------------------------------------
 
     def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
         """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
@@ -163,6 +96,8 @@ class RunExecution:
         source, before = instance.state, instance.facts
         decision = machine_for(instance.table).apply(instance, delivery.event, earlier)
         if isinstance(decision, Taken):
+            if instance.ended:
+                self.live.pop(instance.name, None)
             self._follow(instance, before, delivery.event, decision)
             self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))
         return Applied(delivery, source, decision, instance.facts)
@@ -174,10 +109,82 @@ class RunExecution:
             self.instances[delivery.instance] = self.live[delivery.instance] = instance
         return instance
 
+    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
+        """The next command that waits. Those that only change the messages, or say why the run ends, are taken on the way.
+
+        A replay hands in the event that is recorded next: what was measured is taken from there.
+        """
+        while self._waiting:
+            identity, command = self._waiting.popleft()
+            route = ROUTER.route(command)
+            if route is Route.EFFECT:
+                return NextCommand(identity, command, None)
+            if (following := self._inside(route, identity, command, recorded)) is not None:
+                return following
+        return None
+
+    def _inside(self, route: Route, identity: str, command: Command, recorded: Event | None) -> NextCommand | None:
+        """What a command that is no effect leads to in this run: an event for one of its machines, or nothing more.
+
+        The one that ends the run leads to nothing: its reason is in the last entry, which is written when all has settled.
+        """
+        return None
+
+    def defect(self, error: str) -> Event:
+        """The event that tells the run of a defect of the engine."""
+        return EngineFailed(error)
+
+    def take_defect(self) -> Event | None:
+        """A defect since the last call of this method, as an event for the run; None where there was none."""
+        return None
+
+    @abstractmethod
     def _follow(self, instance: Instance[Any], before: Any, event: Event, taken: Taken[Any]) -> None:
-        """Keep the conversation and the view in step with what was decided."""
-        if instance.ended:
-            self.live.pop(instance.name, None)
+        """Keep what callers and models are shown in step with what was decided."""
+
+    @property
+    @abstractmethod
+    def admitted(self) -> bool:
+        """Whether the admission is on record."""
+
+    @abstractmethod
+    def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
+        """The events for the instances that have not ended when the run is taken up: machine, instance, event.
+
+        ``worked_us`` is for how long the timer over the run had been running when the record ends. Rows decide what follows.
+        """
+
+    @abstractmethod
+    def end(self) -> End:
+        """What the last entry says of the run, once it has ended."""
+
+
+class RunExecution(Execution[RunInputs, RunFacts]):
+    """A run of an agent in progress."""
+
+    def __init__(self, inputs: RunInputs, payloads: Payloads) -> None:
+        super().__init__(inputs, payloads, RUN)
+        self.conversation = Conversation()
+        self.projection = Projection(inputs, payloads)
+        context = ContextManager(inputs.config)
+        self._surroundings = RunSurroundings(inputs, self.run, self.conversation, payloads, self.projection, context)
+        self.message_handlers = message_handlers(inputs.config.prompts, self.conversation, payloads, context.keep_recent)
+
+    @property
+    def run(self) -> Instance[RunFacts]:
+        """The run machine's instance."""
+        return self.main
+
+    @property
+    def model_calls(self) -> int:
+        """Requests sent to models so far: those reported to the run, and those of the call that it waits for or gave up."""
+        facts = self.run.facts
+        call = self.instances.get(f"call-{facts.calls}") if facts.in_call else None
+        return facts.model_calls + (call.facts.attempts if call is not None else 0)
+
+    # -- following what was decided ----------------------------------------------------------------------------------
+
+    def _follow(self, instance: Instance[Any], before: Any, event: Event, taken: Taken[Any]) -> None:
         if instance.table is RUN:
             self._follow_run(before, event, taken)
         elif instance.table is CALL and isinstance(event, AttemptReplied):
@@ -216,43 +223,25 @@ class RunExecution:
     # -- what follows ------------------------------------------------------------------------------------------------
 
     def take_defect(self) -> Event | None:
-        """That the caller's estimator failed, if it did."""
         failure = self.conversation.estimates.take_failure()
         return EstimatorFailed(failure) if failure is not None else None
 
-    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
-        """The next command that waits. Those that only change the messages, or say why the run ends, are taken on the way.
-
-        A replay hands in the event that is recorded next: what was measured is taken from there.
-        """
-        while self._waiting:
-            identity, command = self._waiting.popleft()
-            match ROUTER.route(command):
-                case Route.MACHINE:
-                    surroundings = self._surroundings if recorded is None else replace(self._surroundings, recorded=recorded)
-                    told = ROUTER.event(command, self.run.facts, surroundings)
-                    return NextCommand(identity, command, Delivery(*told, cause=identity))
-                case Route.EFFECT:
-                    return NextCommand(identity, command, None)
-                case Route.MESSAGES:
-                    self.message_handlers[type(command)](command)
-                case Route.END:
-                    pass  # the reason is in the last entry, which is written once everything has settled
+    def _inside(self, route: Route, identity: str, command: Command, recorded: Event | None) -> NextCommand | None:
+        if route is Route.MACHINE:
+            surroundings = self._surroundings if recorded is None else replace(self._surroundings, recorded=recorded)
+            told = ROUTER.event(command, self.run.facts, surroundings)
+            return NextCommand(identity, command, Delivery(*told, cause=identity))
+        if route is Route.MESSAGES:
+            self.message_handlers[type(command)](command)
         return None
 
     # -- the end, and what callers see -------------------------------------------------------------------------------
 
-    def defect(self, error: str) -> Event:
-        """The event that tells the run of a defect of the engine."""
-        return EngineFailed(error)
-
     @property
     def admitted(self) -> bool:
-        """Whether the admission is on record."""
         return RunState(self.run.state) is not RunState.ACCEPTED
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
-        """The events for the instances that have not ended when a new process takes the run up. Rows decide what follows."""
         lost = self.inputs.config.prompts.outcome_unknown
         for name, instance in list(self.live.items()):
             event: Event = Resumed(epoch)

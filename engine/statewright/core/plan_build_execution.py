@@ -5,79 +5,44 @@ Its two runs have executions and records of their own; here they are known by th
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from statewright.config.prompts import notice
 from statewright.context.conversation import EMPTY_DIGEST
-from statewright.core.execution import Applied, NextCommand
-from statewright.core.links import Route
+from statewright.core.execution import Execution
 from statewright.core.plan_build_inputs import PlanBuildInputs
-from statewright.core.routing import ROUTER
-from statewright.journal.entry import Delivery, End, command_id, encode
+from statewright.journal.entry import End, encode
 from statewright.journal.recorder import Payloads
-from statewright.machine import EarlierDecision, Instance, machine_for
+from statewright.machine import Instance
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import InternalError
-from statewright_states.form.row import Command, Event
+from statewright_states.form.row import Event
 from statewright_states.form.table import Taken
 from statewright_states.plan_build.facts import PLAN_BUILD_STATUS, ChildEnd, Phase, PlanBuildFacts, PlanBuildState
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.vocabulary import EngineFailed, Resumed, RunStalled, StopReason
 
 
-class PlanBuildExecution:
+class PlanBuildExecution(Execution[PlanBuildInputs, PlanBuildFacts]):
     """A task in progress. Its record holds one machine; every command of it is an effect, or the end."""
 
     def __init__(self, inputs: PlanBuildInputs, payloads: Payloads) -> None:
-        self.inputs = inputs
-        self.payloads = payloads
-        self.main: Instance[PlanBuildFacts] = machine_for(PLAN_BUILD).new(PLAN_BUILD.name)
-        self._waiting: deque[tuple[str, Command]] = deque()
+        super().__init__(inputs, payloads, PLAN_BUILD)
         self._path: list[str] = []
         self._error: str | None = None
 
-    @property
-    def live(self) -> Mapping[str, Instance[Any]]:
-        """The instances that have not ended."""
-        return {} if self.main.ended else {self.main.name: self.main}
-
-    def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
-        """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
-        source = self.main.state
-        decision = machine_for(PLAN_BUILD).apply(self.main, delivery.event, earlier)
-        if isinstance(decision, Taken):
-            self._path.append(decision.row.id)
-            self._waiting.extend((command_id(seq, at), command) for at, command in enumerate(decision.commands))
-            if isinstance(delivery.event, EngineFailed | RunStalled):
-                self._error = delivery.event.error
-        return Applied(delivery, source, decision, self.main.facts)
-
-    def take_defect(self) -> Event | None:
-        """Nothing: all that happens inside is declared."""
-        return None
-
-    def next_command(self, recorded: Event | None = None) -> NextCommand | None:
-        """The next command that waits; the one that ends the task is carried out on the way."""
-        while self._waiting:
-            identity, command = self._waiting.popleft()
-            if ROUTER.route(command) is Route.EFFECT:
-                return NextCommand(identity, command, None)
-        return None
-
-    def defect(self, error: str) -> Event:
-        """The event that tells the task of a defect of the engine."""
-        return EngineFailed(error)
+    def _follow(self, instance: Instance[Any], before: Any, event: Event, taken: Taken[Any]) -> None:
+        self._path.append(taken.row.id)
+        if isinstance(event, EngineFailed | RunStalled):
+            self._error = event.error
 
     @property
     def admitted(self) -> bool:
-        """Whether the admission is on record."""
         return self.main.facts.begun
 
     def resumption(self, epoch: int, worked_us: int) -> Iterator[tuple[str, str, Event]]:
-        """What the task is told when it is taken up."""
         yield PLAN_BUILD.name, self.main.name, Resumed(epoch)
 
     # -- the end, and what callers see -------------------------------------------------------------------------------

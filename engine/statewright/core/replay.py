@@ -31,7 +31,7 @@ from statewright_states.run.commands import WatchRunDeadline
 from statewright_states.run.table import RUN
 from statewright_states.words.ports import Journal, StoredEntry
 
-C = TypeVar("C", bound=Execution)
+C = TypeVar("C", bound=Execution[Any, Any])
 R = TypeVar("R", bound="Reproduced[Any]")
 
 
@@ -162,7 +162,7 @@ async def _settled(journal: Journal, run_id: str, record: Record, accepted: bool
 
 async def _reproduced(
     kind: type[R],
-    execution: Execution,
+    execution: Execution[Any, Any],
     stored: Sequence[StoredEntry],
     record: Record,
     steps: Steps,

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
-from typing import Generic, TypedDict, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 from statewright.config.prices import require_prices
 from statewright.context.estimates import Estimates
@@ -74,7 +74,7 @@ NOBODY = Watch()
 
 
 I = TypeVar("I", bound=Inputs)  # noqa: E741 - inputs, beside execution, performer and state
-E = TypeVar("E", bound=Execution)
+E = TypeVar("E", bound=Execution[Any, Any])
 P = TypeVar("P", bound=Performing)
 S = TypeVar("S")
 

@@ -114,7 +114,7 @@ class Observers:
         """Whether anybody observes decisions. Without observers no views are built, which would cost time in each step."""
         return self._on_event is not None or self._on_decision is not None or self._hooks.observing
 
-    def decision(self, event: RunEvent, applied: Applied, execution: Execution) -> None:
+    def decision(self, event: RunEvent, applied: Applied, execution: Execution[Any, Any]) -> None:
         """A decision is on record."""
         if self._on_decision is not None:
             self._call(self._on_decision, event)

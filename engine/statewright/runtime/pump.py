@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from statewright.core.execution import Applied, Execution
 from statewright.journal.entry import Delivery
@@ -72,7 +72,7 @@ class Performing(Protocol):
         ...
 
 
-C = TypeVar("C", bound=Execution)
+C = TypeVar("C", bound=Execution[Any, Any])
 P = TypeVar("P", bound=Performing)
 
 
