@@ -108,7 +108,7 @@ async def main(*, steps: int = 50, rounds: int = 15, result_bytes: tuple[int, ..
         print(f"{steps} tool steps over HTTP, journal at normal, {rounds} rounds; CPU in µs per step\n")
         heads = ["tool result", "bare", "ours", "ratio (median)", "ratio (best)", "ratio in memory"]
         print_table(heads, [await over_http(base, Path(folder), steps, size, rounds) for size in result_bytes])
-        print(f"The engine alone, without HTTP, 2 kB results; CPU in µs per step\n")
+        print("The engine alone, without HTTP, 2 kB results; CPU in µs per step\n")
         alone = await in_process(base, Path(folder), steps, 2_000, rounds)
         print_table(["journal", "median", "best", "of a bare step"], alone)
         print(await written(Path(folder) / "written.db", steps, 2_000))
