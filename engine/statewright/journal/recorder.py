@@ -111,7 +111,8 @@ class Recorder:
         if not self._decisions:
             return
         entry = self._chained(self._entry())
-        await self._journal.append(lease, Batch((entry,), self._head.hash, self._payloads.take_new(), consumed))
+        batch = Batch((entry,), self._head.hash, self._payloads.take_new(), consumed, ends=self._end is not None)
+        await self._journal.append(lease, batch)
         self._head, self._decisions, self._facts = entry, [], {}
 
     def _entry(self) -> bytes:

@@ -150,6 +150,9 @@ class Driver(ABC, Generic[I, E, P, S]):
         lease = await self._journal.acquire(run_id)
         try:
             recorded = await self._replay(run_id, accept_changed_code)  # until the lease was given back, another wrote it
+            if recorded.ended:
+                await self._journal.release(lease)
+                return await self._recorded_state(recorded)
             changes = kept(await code_changes(self._journal, recorded.code), recorded.execution.payloads)
             pump = self._pump_on(recorded, lease, watch, changes)
             await pump.take_posted()

@@ -78,6 +78,7 @@ class _ModelRun:
     leases: list[Lease]
     lease_until_us: int
     held: bool = True
+    ended: bool = False
     posted: list[PostedMessage] = field(default_factory=list[PostedMessage])
 
     def may_write(self, lease: Lease) -> bool:
@@ -149,9 +150,10 @@ class JournalConformance(RuleBasedStateMachine):
         pick=st.data(),
         payloads=st.lists(st.binary(max_size=20), min_size=1, max_size=4),
         blobs=st.lists(st.binary(max_size=20)),
+        ends=st.sampled_from([False] * 9 + [True]),
     )
-    def append(self, pick: st.DataObject, payloads: list[bytes], blobs: list[bytes]) -> None:
-        """The holder of the lease continues the run; every earlier holder is fenced off."""
+    def append(self, pick: st.DataObject, payloads: list[bytes], blobs: list[bytes], ends: bool) -> None:
+        """The holder of the lease continues the run until it ends; every earlier holder is fenced off, and then every one."""
         run = self.runs[pick.draw(st.sampled_from(sorted(self.runs)))]
         lease = pick.draw(st.sampled_from(run.leases))
         consumed = pick.draw(st.lists(st.sampled_from(run.posted), unique=True)) if run.posted else []
@@ -161,13 +163,15 @@ class JournalConformance(RuleBasedStateMachine):
             head.hash,
             {digest_of(data): data for data in blobs},
             tuple(message.id for message in consumed),
+            ends,
         )
-        if not run.may_write(lease):
+        if not run.may_write(lease) or run.ended:
             self.refused(Fenced, self.journal.append(lease, batch))
             return
         self.done(self.journal.append(lease, batch))
         run.entries += batch.entries
         run.posted = [message for message in run.posted if message not in consumed]
+        run.ended = ends
         self.blobs |= batch.blobs
         self.last = (lease, batch)
 

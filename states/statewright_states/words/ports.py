@@ -131,13 +131,15 @@ class Batch:
     """Entries that belong together, in sequence, with the payloads they are the first to refer to.
 
     Written whole or not at all. ``prev_hash`` is the hash of the entry before the first one; ``consumed`` names the
-    posted messages (see ``Journal.post``) that these entries carry out and that must disappear with them.
+    posted messages (see ``Journal.post``) that these entries carry out and that must disappear with them. ``ends``: the run
+    ends with the last of them, and a store refuses whatever is to follow it.
     """
 
     entries: tuple[StoredEntry, ...]
     prev_hash: str
     blobs: Mapping[str, bytes] = field(default_factory=dict[str, bytes])
     consumed: tuple[int, ...] = ()
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)

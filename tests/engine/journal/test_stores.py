@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sqlite3
 import tempfile
 from collections.abc import Iterator
+from contextlib import closing
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -91,6 +93,47 @@ def test_a_lease_that_was_given_back_writes_nothing_more(journal: Journal) -> No
         with pytest.raises(Fenced, match="was given back"):
             await journal.append(lease, Batch(chained(1, header.hash, [b"late"]), header.hash))
         assert len(await journal.entries("run-1")) == 1
+        await journal.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_nothing_is_written_behind_an_end(journal: Journal) -> None:
+    async def scenario() -> None:
+        header, blobs = _header()
+        lease = await journal.create("run-1", header, blobs)
+        (end,) = chained(1, header.hash, [b"the end"])
+        last = Batch((end,), header.hash, ends=True)
+        more = Batch(chained(2, end.hash, [b"more"]), end.hash)
+        await journal.append(lease, last)
+        await journal.append(lease, last)  # sent again: it is there already
+        with pytest.raises(Fenced, match="it has ended"):
+            await journal.append(lease, more)
+        await journal.release(lease)
+        with pytest.raises(Fenced, match="it has ended"):
+            await journal.append(await journal.acquire("run-1"), more)
+        assert await journal.entries("run-1") == (header, end)
+        await journal.aclose()
+
+    asyncio.run(scenario())
+
+
+def test_a_file_without_the_table_of_ended_runs_is_read_and_gets_it_from_its_next_writer(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+
+    async def scenario() -> None:
+        header, blobs = _header()
+        await (before := SQLiteJournal(path)).release(await before.create("run-1", header, blobs))
+        await before.aclose()
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("DROP TABLE ended")
+        journal = SQLiteJournal(path)
+        assert await journal.entries("run-1") == (header,)
+        lease = await journal.acquire("run-1")
+        (end,) = chained(1, header.hash, [b"the end"])
+        await journal.append(lease, Batch((end,), header.hash, ends=True))
+        with pytest.raises(Fenced, match="it has ended"):
+            await journal.append(lease, Batch(chained(2, end.hash, [b"more"]), end.hash))
         await journal.aclose()
 
     asyncio.run(scenario())

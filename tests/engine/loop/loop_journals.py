@@ -98,6 +98,20 @@ class DyingJournal(PassingJournal):
         raise JournalUnavailable("the process died here")
 
 
+class GatedJournal(PassingJournal):
+    """Whoever asks for a lease is held up until the gate is opened."""
+
+    def __init__(self, inner: Journal) -> None:
+        super().__init__(inner)
+        self.somebody_came = asyncio.Event()
+        self.opened = asyncio.Event()
+
+    async def acquire(self, run_id: str) -> Lease:
+        self.somebody_came.set()
+        await self.opened.wait()
+        return await super().acquire(run_id)
+
+
 class DawdlingJournal(PassingJournal):
     """Takes its time for each append, in seconds of the event loop, as a busy disk would."""
 

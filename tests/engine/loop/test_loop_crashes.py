@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from flat_records import shapes_of
 from loop_invariants import check_run
-from loop_journals import DyingJournal, FailingJournal, PassingJournal
+from loop_journals import DyingJournal, FailingJournal, GatedJournal, PassingJournal
 from loop_rehearsals import REHEARSALS, Rehearsal, Rehearsed
 from loop_scenarios import RUN_ID
 from loop_tools import Bench
@@ -202,5 +202,30 @@ def test_a_run_that_has_ended_is_shown_as_it_ended_however_often_it_is_resumed()
         for _ in range(3):
             assert await stage.process(journal).resume(RUN_ID) == ended
         assert await journal.entries(RUN_ID) == entries
+
+    run_virtual(scene())
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_of_two_that_take_a_run_up_the_second_finds_it_ended_and_writes_nothing(kind: str, tmp_path: Path) -> None:
+    """Both have read the record before it ended; one has the lease, ends the run and gives the lease back."""
+
+    async def scene() -> None:
+        clock = VirtualClock()
+        journal = MemoryJournal(clock=clock) if kind == "memory" else SQLiteJournal(tmp_path / "runs.db", clock=clock)
+        stage = Stage(REHEARSALS["an answer at once"], journal)
+        with pytest.raises(JournalUnavailable):
+            await stage.begin(DyingJournal(journal, 1, "after"))
+        await asyncio.sleep(LEASE_S)
+        gated = GatedJournal(journal)
+        second = asyncio.create_task(stage.process(gated).resume(RUN_ID))
+        await gated.somebody_came.wait()
+        ended = await stage.take_up(journal)
+        entries = await journal.entries(RUN_ID)
+        gated.opened.set()
+        assert (await second).to_output_dict() == ended.to_output_dict()
+        assert await journal.entries(RUN_ID) == entries
+        await stage.take_up(journal)  # nobody holds it
+        await journal.aclose()
 
     run_virtual(scene())

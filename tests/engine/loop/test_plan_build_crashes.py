@@ -16,7 +16,7 @@ import pytest
 
 from flat_records import shapes_of
 from loop_invariants import rows_of
-from loop_journals import DyingJournal, PassingJournal
+from loop_journals import DyingJournal, GatedJournal, PassingJournal
 from loop_model_server import completion, model_server
 from loop_other_code import as_by_other_code
 from loop_rehearsals import Rehearsed
@@ -316,3 +316,22 @@ def test_a_process_that_is_killed_in_both_phases_leaves_a_task_that_ends(tmp_pat
             assert len(server.requests) == len(replies)
 
     asyncio.run(scene())
+
+
+def test_of_two_that_take_a_task_up_the_second_finds_it_ended_and_writes_nothing() -> None:
+    async def scene() -> None:
+        journal = MemoryJournal(clock=VirtualClock())
+        stage = Stage(journal)
+        with pytest.raises(JournalUnavailable):
+            await stage.process(DyingAtAWrite(journal, 2, "after")).run("the task", run_id=TASK)
+        await asyncio.sleep(LEASE_S)
+        gated = GatedJournal(journal)
+        second = asyncio.create_task(stage.process(gated).resume(TASK))
+        await gated.somebody_came.wait()
+        ended = await stage.take_up()
+        entries = await journal.entries(TASK)
+        gated.opened.set()
+        assert (await second).to_output_dict() == ended.to_output_dict()
+        assert await journal.entries(TASK) == entries
+
+    run_virtual(scene())

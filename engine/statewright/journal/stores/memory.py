@@ -9,7 +9,16 @@ from threading import Lock
 
 from statewright.clock import SystemClock
 from statewright.journal.stores.owner import this_process
-from statewright.journal.stores.refusals import busy, fenced, holder, require_sequence, run_exists, run_not_found, wrong_head
+from statewright.journal.stores.refusals import (
+    busy,
+    ended,
+    fenced,
+    holder,
+    require_sequence,
+    run_exists,
+    run_not_found,
+    wrong_head,
+)
 from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, StoredEntry
 
 
@@ -22,6 +31,7 @@ class _Run:
     epoch: int
     owner: str | None
     lease_until_us: int
+    ended: bool = False
     posted: list[PostedMessage] = field(default_factory=list[PostedMessage])
 
 
@@ -87,6 +97,9 @@ class MemoryJournal:
                 if not _there_already(run.entries, batch):
                     raise wrong_head(lease, self.location, batch, head.seq, head.hash)
                 return
+            if run.ended:
+                raise ended(lease, self.location)
+            run.ended = batch.ends
             run.entries.extend(batch.entries)
             run.posted = [message for message in run.posted if message.id not in batch.consumed]
             self._keep(batch.blobs)

@@ -51,6 +51,15 @@ def fenced(lease: Lease, location: str, owner: str | None, epoch: int) -> Fenced
     )
 
 
+def ended(lease: Lease, location: str) -> Fenced:
+    """The run's end is on record: nothing follows it, whoever holds the lease."""
+    return Fenced(
+        f"nothing more may be written to run {lease.run_id!r}: it has ended",
+        where=location,
+        cure="read its end from the journal; to go on from an earlier entry, fork the run",
+    )
+
+
 def wrong_head(lease: Lease, location: str, batch: Batch, head_seq: int, head_hash: str) -> JournalDamaged:
     """The batch does not continue the run's last entry."""
     first = batch.entries[0]

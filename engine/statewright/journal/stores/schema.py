@@ -52,6 +52,9 @@ _TABLES = {
     "posted": "CREATE TABLE posted (id INTEGER PRIMARY KEY AUTOINCREMENT, run_id TEXT NOT NULL, data BLOB NOT NULL)",
 }
 
+_ENDED = "CREATE TABLE IF NOT EXISTS ended (key INTEGER PRIMARY KEY)"
+"""The runs that have ended, for whoever writes: a file that was made without this table gets it from its next writer."""
+
 
 def open_for_reading(path: Path, *, timeout_s: float) -> sqlite3.Connection:
     """A connection that cannot write. Raises JournalUnavailable when there is no journal, NotAJournal when it is no journal.
@@ -85,6 +88,7 @@ def open_for_writing(path: Path, synchronous: str, *, timeout_s: float) -> sqlit
         if not _tables(connection):
             connection.execute(f"PRAGMA page_size = {PAGE_BYTES}")
             _create_tables(connection)
+        connection.execute(_ENDED)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute(f"PRAGMA wal_autocheckpoint = {CHECKPOINT_PAGES}")

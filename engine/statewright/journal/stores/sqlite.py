@@ -19,6 +19,7 @@ from statewright.journal.stores.faults import journal_error
 from statewright.journal.stores.owner import this_process
 from statewright.journal.stores.refusals import (
     busy,
+    ended,
     fenced,
     holder,
     require_sequence,
@@ -43,7 +44,9 @@ _ADD_HEADER = "INSERT INTO entries (id, hash, data) SELECT key << 32, ?, ? FROM 
 _APPEND = """INSERT INTO entries (id, hash, data) SELECT head.id + 1, ?, ? FROM runs, entries AS head
     WHERE runs.run_id = ? AND runs.epoch = ? AND runs.owner IS NOT NULL
     AND head.id = (runs.key << 32 | ?) AND head.hash = ?
+    AND NOT EXISTS (SELECT 1 FROM ended WHERE ended.key = runs.key)
     AND head.id = (SELECT max(id) FROM entries WHERE id >= runs.key << 32 AND id < (runs.key + 1) << 32)"""
+_END = "INSERT INTO ended SELECT key FROM runs WHERE run_id = ?"
 _ADD_BLOB = "INSERT OR IGNORE INTO blobs (digest, data) VALUES (?, ?)"
 _ADD_POSTED = "INSERT INTO posted (run_id, data) SELECT run_id, ? FROM runs WHERE run_id = ?"
 _REMOVE_POSTED = "DELETE FROM posted WHERE run_id = ? AND id = ?"
@@ -180,6 +183,8 @@ class SQLiteJournal:
                 prev_hash = entry.hash
             if batch.blobs:
                 connection.executemany(_ADD_BLOB, _named(batch.blobs))
+            if batch.ends:
+                connection.execute(_END, (lease.run_id,))
             if batch.consumed:
                 connection.executemany(_REMOVE_POSTED, [(lease.run_id, message_id) for message_id in batch.consumed])
 
@@ -265,6 +270,8 @@ class SQLiteJournal:
         first, last = batch.entries[0], batch.entries[-1]
         if _entries(connection, key, first.seq, last.seq) != batch.entries:
             *_, head = _entries(connection, key, 0, LAST_SEQ) or (StoredEntry(-1, b"", ""),)
+            if (head.seq + 1, head.hash) == (first.seq, batch.prev_hash):
+                raise ended(lease, self._location)
             raise wrong_head(lease, self._location, batch, head.seq, head.hash)
 
 
