@@ -156,7 +156,7 @@ def test_the_end_stands_last_and_says_how_it_went(script: Sequence[Reply], how: 
     assert (shapes[-1]["kind"], shapes[-1]["status"], shapes[-1]["stop_reason"]) == ("end", *how)
 
 
-def test_a_request_is_on_record_before_it_is_sent() -> None:
+def test_the_record_says_when_each_request_was_sent() -> None:
     outcome = run(SCRIPT, Bench().tools, stream=True)
     shapes = run_virtual(shapes_of(outcome.journal, RUN_ID))
     sent_at_s = [

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -65,6 +65,9 @@ class ModelServer:
     """Requests for which the script held nothing."""
     given_up_at_s: list[float] = field(default_factory=list[float])
     """When the other side closed a connection on which it was kept waiting."""
+    on_request: Callable[[], object] = lambda: None
+    on_given_up: Callable[[], object] = lambda: None
+    """Are called when a request has come, and when the other side gives one up."""
 
     @property
     def base_url(self) -> str:
@@ -81,11 +84,13 @@ class ModelServer:
         try:
             while (request := await _request(reader, connection)) is not None:
                 self.seen.append(request)
+                self.on_request()
                 answer = _answer(self._next(), stream=bool(request.body.get("stream")))
                 await _send(writer, answer)
                 if answer.then == "hang":
                     await reader.read()
                     self.given_up_at_s.append(asyncio.get_running_loop().time())
+                    self.on_given_up()
                 if answer.then != "keep":
                     return
         except (ConnectionError, asyncio.IncompleteReadError):
