@@ -18,7 +18,8 @@ from statewright.cli.output import answers, print_json, printable
 from statewright.cli.recorded import AnyReplayed, AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.core.deciding_code import code_changes, in_words
-from statewright.journal.verify import Verification, verify
+from statewright.journal.stores.sqlite import SQLiteJournal
+from statewright.journal.verify import Verification, unclaimed, verify
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.ports import Journal
 from statewright_states.words.vocabulary import CodeChange
@@ -60,7 +61,7 @@ def verify_runs(
     run
         The run's id, the beginning or the end of it, or `last`.
     all_runs
-        Check every run of the journal.
+        Check every run of the journal, and whether entries lie in it that belong to none.
     """
     if (run is None) != all_runs:
         raise ConfigurationError(
@@ -84,10 +85,12 @@ async def _replay(journal: Journal, named: str) -> tuple[AnyReplayed, tuple[Code
         return recorded, await code_changes(journal, recorded.code), await state_of(journal, recorded)
 
 
-async def _verify(journal: Journal, named: str | None) -> list[Verification]:
+async def _verify(journal: SQLiteJournal, named: str | None) -> list[Verification]:
     async with aclosing(journal):
-        run_ids = await journal.run_ids() if named is None else [await resolve_run(journal, named)]
-        return [await verify(journal, run_id) for run_id in run_ids]
+        if named is not None:
+            return [await verify(journal, await resolve_run(journal, named))]
+        found = [await verify(journal, run_id) for run_id in await journal.run_ids()]
+        return found + [unclaimed(key, entries) for key, entries in (await journal.unclaimed()).items()]
 
 
 def _print_verification(console: Console, found: Verification) -> None:

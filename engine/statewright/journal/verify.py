@@ -73,6 +73,13 @@ async def verify(journal: Journal, run_id: str) -> Verification:
     return check.result()
 
 
+def unclaimed(key: int, entries: int) -> Verification:
+    """What is said of entries that lie in a store under a key that no run of it has: their run is gone, and they are not."""
+    what = f"{entries} entries lie under this key, and no run of the journal has it: the run's row in `runs` is gone"
+    problem = Problem(None, what, f"key {key}")
+    return Verification(f"key {key}", False, entries, 0, 0, False, None, None, NO_HASH, (problem,))
+
+
 class _Chain:
     """The hashes of a run, each over the one before."""
 

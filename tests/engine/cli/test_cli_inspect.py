@@ -141,6 +141,19 @@ def test_one_changed_byte_is_found_and_the_entry_is_named(recorded: Place, table
         assert recorded.run("verify", "run-a").code == 0
 
 
+def test_entries_whose_run_is_gone_from_the_list_are_reported(recorded: Place) -> None:
+    with sqlite3.connect(recorded.folder / ".statewright" / "runs.db") as connection:
+        ((key,),) = connection.execute("SELECT key FROM runs WHERE run_id = 'run-b-2222'").fetchall()
+        ((entries,),) = connection.execute("SELECT count(*) FROM entries WHERE id >> 32 = ?", (key,)).fetchall()
+        connection.execute("DELETE FROM runs WHERE key = ?", (key,))
+    connection.close()
+    assert recorded.run("runs").out.count("run-b-2222") == 0
+    done = recorded.run("verify", "--all")
+    assert done.code == 5
+    assert f"{entries} entries lie under this key" in " ".join(done.out.split())
+    assert [run["ok"] for run in recorded.json("verify", "--all")] == [True, False]
+
+
 def test_a_record_that_no_longer_follows_from_its_events_diverges(recorded: Place) -> None:
     """Changed and chained anew: every hash fits, and only doing it again shows the lie."""
     forge(recorded.folder / ".statewright" / "runs.db", "run-b-2222", 2, b'"to":"', b'"to":"x')

@@ -62,6 +62,7 @@ _ENTRIES = """SELECT id & 0xFFFFFFFF, CAST(data AS BLOB), CAST(hash AS TEXT) FRO
 _ENTRY = "SELECT CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries WHERE id = ?"
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE digest = ?"
 _RUN_IDS = "SELECT run_id FROM runs ORDER BY created_us, key"
+_UNCLAIMED = "SELECT id >> 32, count(*) FROM entries WHERE id >> 32 NOT IN (SELECT key FROM runs) GROUP BY 1 ORDER BY 1"
 _POSTED = "SELECT id, CAST(data AS BLOB) FROM posted WHERE run_id = ? ORDER BY id"
 LAST_SEQ = 2**SEQ_BITS - 1
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -222,6 +223,10 @@ class SQLiteJournal:
     async def run_ids(self) -> Sequence[str]:
         """All runs, oldest first."""
         return await self._in(self._reader, lambda connection: tuple(run_id for (run_id,) in connection.execute(_RUN_IDS)))
+
+    async def unclaimed(self) -> Mapping[int, int]:
+        """The keys under which entries lie that belong to no run of this journal, each with their number."""
+        return await self._in(self._reader, lambda connection: dict(connection.execute(_UNCLAIMED).fetchall()))
 
     # -- messages left for a run -------------------------------------------------------------------------------------
 
