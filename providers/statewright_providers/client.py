@@ -31,7 +31,7 @@ def new_client(url: httpx.URL, http: HttpTransport) -> httpx.AsyncClient:
     """
     no_cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
     try:
-        if not is_loopback(url.host) and {url.scheme, "all"} & getproxies().keys():
+        if _has_proxy(url):
             return httpx.AsyncClient(limits=LIMITS, cookies=no_cookies)
         # Reading the certificate bundle takes 50 ms, and plain HTTP has no use for it: there, nobody is believed.
         believed = httpx.create_ssl_context() if url.scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
@@ -40,6 +40,15 @@ def new_client(url: httpx.URL, http: HttpTransport) -> httpx.AsyncClient:
         raise _no_way(url, f": {error}") from error
     except (ValueError, httpx.InvalidURL):
         raise _no_way(url, "") from None  # the text may hold the proxy's password
+
+
+def transport_for(url: httpx.URL, http: HttpTransport) -> HttpTransport:
+    """Whose connections a new client for ``url`` uses, where ``http`` is asked for."""
+    return "httpx" if _has_proxy(url) else http
+
+
+def _has_proxy(url: httpx.URL) -> bool:
+    return not is_loopback(url.host) and bool({url.scheme, "all"} & getproxies().keys())
 
 
 def _transport(http: HttpTransport, believed: ssl.SSLContext) -> httpx.AsyncBaseTransport:

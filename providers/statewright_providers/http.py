@@ -21,7 +21,7 @@ from dataclasses import field
 import httpx
 
 from statewright_providers.address import endpoint_url
-from statewright_providers.client import new_client
+from statewright_providers.client import new_client, transport_for
 from statewright_providers.connection import HttpTransport
 from statewright_providers.connection_use import ConnectionUse
 from statewright_states.errors import (
@@ -148,6 +148,11 @@ class Endpoint:
         self._clients: dict[asyncio.AbstractEventLoop, _Held] = {}
         self.host = self._url.host
         self.peer = Peer(model, str(self._url.copy_with(query=None)), api_key)
+
+    @property
+    def http(self) -> str:
+        """Whose connections carry the requests: ``aiohttp``, ``httpx``, or those of the client that was ``given``."""
+        return "given" if self._given is not None else transport_for(self._url, self._http)
 
     @asynccontextmanager
     async def post(

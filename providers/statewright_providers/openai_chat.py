@@ -82,6 +82,11 @@ class OpenAIChatProvider:
     def model(self) -> str:
         return f"openai:{self._name}"
 
+    @property
+    def http(self) -> str:
+        """Whose connections carry the requests: ``aiohttp``, ``httpx``, or those of the client that was ``given``."""
+        return self._endpoint.http
+
     async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
         """One attempt: the complete reply, or a ProviderError."""
         if request.tools != self._tools:

@@ -196,6 +196,11 @@ def test_usage_is_added_up_over_all_calls_whoever_asked() -> None:
     assert (outcome.state.usage.input_tokens, outcome.state.verified) == (350, True)
 
 
+def test_the_header_says_over_whose_connections_the_model_was_asked() -> None:
+    outcome = run([says("done")])
+    assert run_virtual(shapes_of(outcome.journal, RUN_ID))[0]["http"] == "aiohttp"
+
+
 # -- faces -----------------------------------------------------------------------------------------------------------
 
 

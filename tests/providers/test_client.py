@@ -6,6 +6,7 @@ import asyncio
 import json
 from pathlib import Path
 
+import httpx
 import pytest
 import uvloop
 
@@ -13,7 +14,7 @@ from certificates import AUTHORITY, server_tls
 from local_server import Answer, LocalServer, chunked, local_server, plain, saying, serving
 from statewright_states.errors import ConnectionFailed, ProviderError, RequestRejected
 from statewright_states.words.ports import ModelRequest
-from wire import QUESTION, Watcher, both_transports, completion, delta, provider_at, sse
+from wire import HTTP, QUESTION, Watcher, both_transports, completion, delta, provider_at, provider_for, sse
 
 pytestmark = pytest.mark.usefixtures(both_transports.__name__)
 BODY = json.dumps(completion(content="5")).encode()
@@ -129,6 +130,17 @@ def test_a_proxy_that_cannot_be_used_is_an_error_that_keeps_its_password(monkeyp
     error = refused("http://model.example/v1", RequestRejected)
     assert "HTTP_PROXY" in error.cure
     assert "sesame" not in f"{error}{error.__cause__}"
+
+
+# -- what is on record of it -----------------------------------------------------------------------------------------
+
+
+def test_a_provider_says_whose_connections_it_uses(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert provider_at("https://model.example/v1").http == HTTP.get()
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    assert provider_at("https://model.example/v1").http == "httpx", "it speaks to every kind of proxy"
+    assert provider_at("https://127.0.0.1:9/v1").http == HTTP.get()
+    assert provider_for(lambda request: httpx.Response(200)).http == "given"
 
 
 # -- event loops -----------------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from statewright_states.errors import ConfigurationError, RunExists, Statewright
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff, statement_of
 from statewright_states.words.messages import Message, StreamChunk
-from statewright_states.words.ports import Clock, Journal, Provider, TokenEstimator
+from statewright_states.words.ports import Clock, Journal, OverHttp, Provider, TokenEstimator
 from statewright_states.words.tool_effects import ToolEffect
 
 ErrorCallback = Callable[[Exception, str], None]
@@ -262,6 +262,7 @@ class AgentLoop:
             session=options.session,
             hooks=self._driver.equipment.hooks.cards,
             requested_by=options.requested_by,
+            http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )
 
     async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:

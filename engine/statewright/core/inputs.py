@@ -81,6 +81,8 @@ class RunInputs:
     """The command of another run that began this one: ``RUN/COMMAND``."""
     requested_by: str | None = None
     """Who asked for the run, where that is known."""
+    http: str = ""
+    """Whose connections carry the requests; see ``OverHttp``."""
 
     @property
     def rule(self) -> ApprovalRule | None:
@@ -126,6 +128,7 @@ class RunInputs:
             session=self.session,
             parent=self.parent,
             requested_by=self.requested_by,
+            http=self.http,
         )
 
 

@@ -108,6 +108,8 @@ class Header:
     session: str | None = None
     parent: str | None = None
     requested_by: str | None = None
+    http: str = ""
+    """Whose connections carried the requests when the run began; "" for a model that is not asked over HTTP."""
     optional: tuple[str, ...] = ()
     """Keys of this header that a reader may pass over although it does not know them."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema
@@ -58,6 +58,16 @@ class Provider(Protocol):
 
     async def aclose(self) -> None:
         """Release connections. Safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class OverHttp(Protocol):
+    """A provider that says over whose connections it speaks HTTP, for records."""
+
+    @property
+    def http(self) -> str:
+        """``aiohttp``, ``httpx``, or ``given``: those of a client that was handed in."""
         ...
 
 
