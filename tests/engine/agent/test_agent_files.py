@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import tomllib
@@ -12,6 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from house import ROOT
+from loop_model_server import completion, model_server
+from statewright import connect
 from statewright.agent.agent_files import NOTHING, Agents, AgentTable, Layer, merged
 from statewright.agent.profiles import PROFILES
 from statewright.config.settings import AgentConfig
@@ -125,11 +129,43 @@ def test_a_files_agents_come_before_the_built_in_ones() -> None:
 
 @pytest.mark.parametrize("name", ["README.md", "docs/agents.md"])
 def test_the_files_that_the_documents_show_are_sound(name: str) -> None:
-    text = (Path(__file__).parents[3] / name).read_text("utf-8")
+    text = (ROOT / name).read_text("utf-8")
     (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
     agents = Agents.of(tomllib.loads(example), name)
     assert "auditor" in agents.tables
     assert [agents.choose(each).name for each in agents.names] == list(agents.names)
+
+
+def test_the_example_in_python_asks_the_server_that_the_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exactly as it is printed: the data of an agent with a server of its own goes nowhere else."""
+    (example,) = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "agents.md").read_text("utf-8"), re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def run_example(agents: str) -> dict[str, Any]:
+        Path("agents.toml").write_text(agents)
+        names: dict[str, Any] = {}
+        exec(example, names)
+        return names
+
+    async def asked() -> tuple[str | None, int]:
+        async with model_server(completion("At your service.")) as server:
+            names = run_example(f'[agents.auditor]\nmodel = "openai:stub"\nbase_url = "{server.base_url}"\n')
+            state = await names["loop"].run("Hello?")
+            await names["loop"].aclose()
+            return state.final_output, len(server.seen)
+
+    assert asyncio.run(asked()) == ("At your service.", 1)
+
+
+def test_an_agent_without_a_model_cannot_be_connected() -> None:
+    with pytest.raises(ConfigurationError, match="names no model"):
+        connect(Agents().choose("plan"))
+
+
+def test_an_address_that_is_given_wins_over_that_of_the_agent() -> None:
+    agent = Agents.of({"agents": {"clerk": {"model": "openai:m", "base_url": "nonsense"}}}).choose("clerk")
+    assert connect(agent, base_url="http://127.0.0.1:1/v1").model == "openai:m"
 
 
 # -- what is wrong ---------------------------------------------------------------------------------------------------
