@@ -246,6 +246,7 @@ class AgentLoop:
                 f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
             )
         self.config.approval.check(options.requested_by)
+        self._driver.equipment.lanes.require_no_circle(options.session)
         allowed = self.config.allowed_tools
         tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
         return RunInputs(

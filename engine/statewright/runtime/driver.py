@@ -275,8 +275,10 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         return Pump(execution, recorder, self._journal, lease, equipment.clock, observers, performing)
 
     async def _pumped(self, pump: AgentPump) -> None:
-        self._sessions.begin(pump.execution.inputs.session, pump.observers)
-        await pump.run()
+        session = pump.execution.inputs.session
+        self._sessions.begin(session, pump.observers)
+        with self.equipment.lanes.driven(session):
+            await pump.run()
         if pump.ended:
             pump.observers.ended(pump.execution.state(pump.times_us))
 
@@ -284,6 +286,7 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         return await replay(self._journal, run_id, accepted)
 
     def _require_whole(self, recorded: Reproduced[RunExecution]) -> None:
+        self.equipment.lanes.require_no_circle(recorded.execution.inputs.session)
         require_prices(recorded.execution.inputs.config, (provider.model for provider in self.equipment.providers))
         require_guards(recorded, self.equipment.hooks)
 

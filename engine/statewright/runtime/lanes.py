@@ -5,8 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import deque
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from statewright_states.errors import CallerError
 
 Turn = asyncio.Future[None]
+
+
+_driven: ContextVar[tuple[tuple[Lanes, str | None], ...]] = ContextVar("_driven", default=())
+"""The runs that this task is a part of, the outermost first: their lanes and sessions."""
 
 
 class Lanes:
@@ -16,6 +25,24 @@ class Lanes:
         self._lock = threading.Lock()
         self._waiting: dict[str, deque[Turn]] = {}
         """Who waits, for each session whose lane is taken."""
+
+    @contextmanager
+    def driven(self, session: str | None) -> Generator[None]:
+        """While a run of this session is driven: what its tools begin knows that it is begun from there."""
+        token = _driven.set((*_driven.get(), (self, session)))
+        try:
+            yield
+        finally:
+            _driven.reset(token)
+
+    def require_no_circle(self, session: str | None) -> None:
+        """Raise CallerError for a run that would wait for the end of the very run whose tool begins it."""
+        if session is not None and (self, session) in _driven.get():
+            raise CallerError(
+                f"a tool of a run in the session {session!r} begins a run in that session, which would wait for its own end",
+                where=f"session {session}",
+                cure="begin it in another session, or without one",
+            )
 
     async def join(self, session: str) -> None:
         """Wait until the lane is free, then hold it."""

@@ -14,7 +14,7 @@ from loop_invariants import check_run
 from loop_journals import PassingJournal
 from loop_scenarios import RUN_ID, asks, call, play, playing, says
 from loop_tools import Bench
-from statewright import AgentConfig, AgentLoop, AgentState, LLMResponse, MemoryJournal, RunEvent, StreamChunk
+from statewright import AgentConfig, AgentLoop, AgentState, LLMResponse, MemoryJournal, RunEvent, StreamChunk, tool
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
 from statewright_states.errors import JournalUnavailable, RunExists, RunNotFound, ServerFailed
@@ -223,6 +223,49 @@ def test_sessions_run_beside_each_other() -> None:
         assert (busy.most, clock.monotonic_s()) == (2, 20)
 
     run_virtual(scene())
+
+
+@pytest.mark.parametrize("kind", ["async", "sync"])
+def test_a_run_that_would_wait_for_its_own_lane_is_refused_and_the_model_is_told(kind: str) -> None:
+    """A tool of a run begins a run in the same session of the same agent, and waits for it."""
+
+    async def scene() -> None:
+        @tool(effect="read", name="ask_again")
+        async def nested() -> str:
+            return str((await loop.run("the same", session="s")).final_output)
+
+        @tool(effect="read", name="ask_again")
+        def nested_sync() -> str:
+            return str(loop.run_sync("the same", session="s").final_output)
+
+        script = [asks(call("ask_again")), says("done")]
+        loop = AgentLoop(ScriptedProvider(script), [nested if kind == "async" else nested_sync])
+        state = await asyncio.wait_for(loop.run("the task", session="s"), 20)
+        (result,) = state.steps[0].tool_results
+        assert (state.status, result.outcome) == ("success", "failed")
+        assert "would wait for its own end" in str(result.result)
+        await loop.aclose()
+
+    asyncio.run(scene())
+
+
+def test_a_tool_may_begin_a_run_of_another_session_or_of_none() -> None:
+    async def scene() -> None:
+        @tool(effect="read")
+        async def ask_another(session: str) -> str:
+            return str((await loop.run("another", session=session or None)).final_output)
+
+        script = [
+            asks(call("ask_another", session="t"), call("ask_another", session="")),
+            says("inner"),
+            says("inner"),
+            says("done"),
+        ]
+        loop = AgentLoop(ScriptedProvider(script), [ask_another], AgentConfig(parallel_tools=False))
+        state = await asyncio.wait_for(loop.run("the task", session="s"), 20)
+        assert [result.result for result in state.steps[0].tool_results] == ["inner", "inner"]
+
+    asyncio.run(scene())
 
 
 @pytest.mark.parametrize("end", ["stop", "cancel"])
