@@ -16,8 +16,8 @@ from hypothesis import Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
-from statewright.testing.journal import LEASE_S, OpenJournal, chained, journal_conformance
-from statewright_states.errors import Fenced, JournalBusy
+from statewright.testing.journal import LEASE_S, OpenJournal, SettableClock, chained, journal_conformance
+from statewright_states.errors import ConfigurationError, Fenced, JournalBusy
 from statewright_states.words.ports import Batch, Clock, Journal, Lease, StoredEntry
 
 FOLDER = tempfile.TemporaryDirectory()
@@ -83,6 +83,34 @@ def test_a_run_that_this_process_writes_cannot_be_taken_a_second_time_until_it_i
         await journal.aclose()
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("kind", ["memory", "sqlite"])
+def test_a_lease_that_a_wrong_clock_took_for_years_locks_nobody_out(kind: str, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        clock = SettableClock()
+        journal = MemoryJournal(clock=clock) if kind == "memory" else SQLiteJournal(tmp_path / "runs.db", clock=clock)
+        right = clock.time_us
+        clock.advance(10 * 365 * 86_400)
+        header, blobs = _header()
+        lease = await journal.create("run-1", header, blobs)
+        clock.time_us = right
+        taken = await journal.acquire("run-1")
+        with pytest.raises(Fenced):
+            await journal.append(lease, Batch(chained(1, header.hash, [b"late"]), header.hash))
+        with pytest.raises(JournalBusy):
+            await journal.acquire("run-1")
+        await journal.append(taken, Batch(chained(1, header.hash, [b"on time"]), header.hash))
+        await journal.aclose()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("lease_s", [0, -1, 3601, float("nan"), float("inf")])
+def test_a_lease_is_neither_nothing_nor_without_end(lease_s: float, tmp_path: Path) -> None:
+    for store in (partial(MemoryJournal), partial(SQLiteJournal, tmp_path / "runs.db")):
+        with pytest.raises(ConfigurationError, match="a lease of"):
+            store(lease_s=lease_s)
 
 
 def test_a_lease_that_was_given_back_writes_nothing_more(journal: Journal) -> None:

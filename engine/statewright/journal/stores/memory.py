@@ -14,6 +14,7 @@ from statewright.journal.stores.refusals import (
     ended,
     fenced,
     holder,
+    lease_us,
     require_sequence,
     run_exists,
     run_not_found,
@@ -42,7 +43,7 @@ class MemoryJournal:
     """
 
     def __init__(self, *, lease_s: float = 30.0, clock: Clock | None = None) -> None:
-        self._lease_us = int(lease_s * 1_000_000)
+        self._lease_us = lease_us(lease_s)
         self._clock = clock or SystemClock()
         self._runs: dict[str, _Run] = {}
         self._blobs: dict[str, bytes] = {}

@@ -5,13 +5,30 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from statewright.journal.stores.owner import is_dead
-from statewright_states.errors import Fenced, JournalBusy, JournalDamaged, RunExists, RunNotFound
+from statewright_states.errors import ConfigurationError, Fenced, JournalBusy, JournalDamaged, RunExists, RunNotFound
 from statewright_states.words.ports import Batch, Lease
+
+LONGEST_LEASE_S = 3600
+"""No lease is taken for longer."""
 
 
 def holder(owner: str | None, until_us: int, now_us: int) -> str | None:
-    """The owner whose lease still holds; None when it was given back, has run out, or its process on this host is dead."""
-    return None if owner is None or until_us <= now_us or is_dead(owner) else owner
+    """The owner whose lease still holds; None when it was given back, has run out, or its process on this host is dead.
+
+    A lease that holds for longer than any may was taken by a clock that was wrong, and would lock the run out for ever. Its
+    owner, if there still is one, prolongs it within seconds, or is fenced off by the epoch of whoever takes it.
+    """
+    lapsed = not now_us < until_us <= now_us + LONGEST_LEASE_S * 1_000_000
+    return None if owner is None or lapsed or is_dead(owner) else owner
+
+
+def lease_us(lease_s: float) -> int:
+    """How long a lease holds, in microseconds. Raises ConfigurationError for one that is too short or too long."""
+    if not 0 < lease_s <= LONGEST_LEASE_S:
+        raise ConfigurationError(
+            f"a lease of {lease_s:g} s cannot be", where="lease_s", cure=f"use more than 0 and at most {LONGEST_LEASE_S} s"
+        )
+    return int(lease_s * 1_000_000)
 
 
 def run_not_found(run_id: str, location: str) -> RunNotFound:

@@ -22,6 +22,7 @@ from statewright.journal.stores.refusals import (
     ended,
     fenced,
     holder,
+    lease_us,
     require_sequence,
     run_exists,
     run_not_found,
@@ -95,7 +96,7 @@ class SQLiteJournal:
                 cure=f"use one of {', '.join(get_args(Durability))}",
             )
         self._location = str(path)
-        self._lease_us = int(lease_s * 1_000_000)
+        self._lease_us = lease_us(lease_s)
         self._clock = clock or SystemClock()
         file = Path(path).absolute()
         write, read = partial(open_for_writing, file, SYNCHRONOUS[durability]), partial(open_for_reading, file)
