@@ -34,7 +34,7 @@ from statewright.cli.options import (
     actor_named,
 )
 from statewright.cli.outcome import Again, exit_of, print_outcome, remark_outcome
-from statewright.cli.output import printable, remarks, stdout_kept_for_the_answer
+from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer
 from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of, whole_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.screen import Screen
@@ -216,7 +216,7 @@ def _heading(run_id: str, worker: Worker | None, journal: SQLiteJournal) -> str:
     if worker is not None:
         dry = "dry run" if worker.config.dry_run else ""
         facts = [run_id, f"agent {worker.name}" if worker.name else "", worker.provider.model, dry]
-    return printable("  ".join(fact for fact in (*facts, journal.location) if fact))
+    return one_line("  ".join(fact for fact in (*facts, journal.location) if fact))
 
 
 def _finish(console: Console, state: AnyState, output: OutputOptions, again: Again) -> Exit:
