@@ -12,6 +12,7 @@ from typing import Any
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.help import format_usage
 
+from statewright.cli.abandoned import leave_at_once_if_anything_is_given_up
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.output import one_line, printable
 from statewright.cli.task import with_stdin_named
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         # From here on there is nothing to clean up, so that Ctrl-C may simply end the process.
         _answer_ctrl_c_with(signal.SIG_DFL)
+    leave_at_once_if_anything_is_given_up(int(code))
     return int(code)
 
 
