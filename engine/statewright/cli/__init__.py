@@ -12,8 +12,9 @@ from typing import Any
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.help import format_usage
 
+from statewright.cli.abandoned import leave_at_once_if_anything_is_given_up
 from statewright.cli.exits import Exit, exit_for
-from statewright.cli.output import printable
+from statewright.cli.output import one_line, printable
 from statewright.cli.task import with_stdin_named
 from statewright.version import ENGINE
 from statewright_states.errors import InternalError, StatewrightError
@@ -71,6 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     finally:
         # From here on there is nothing to clean up, so that Ctrl-C may simply end the process.
         _answer_ctrl_c_with(signal.SIG_DFL)
+    leave_at_once_if_anything_is_given_up(int(code))
     return int(code)
 
 
@@ -93,14 +95,14 @@ def _carry_out(given: list[str]) -> Exit:
         return _complain(_usage_error(error), Exit.USAGE)
     except StatewrightError as error:
         _show_traceback()
-        return _complain(str(error), exit_for(error))
+        return _complain(_in_lines(error), exit_for(error))
     except (KeyboardInterrupt, BrokenPipeError):
         raise
     except Exception as error:  # ours: what a caller did wrong has a class of its own
         _show_traceback()
         cure = f"this is a defect of Statewright; {TRACEBACK}=1 shows where: please report it"
         internal = InternalError(f"{type(error).__name__}: {error}", where="the command line", cure=cure)
-        return _complain(str(internal), Exit.FAILED)
+        return _complain(_in_lines(internal), Exit.FAILED)
 
 
 def _import_all() -> None:
@@ -113,6 +115,12 @@ def _usage_error(error: CycloptsError) -> str:
     chain = error.command_chain or ()
     usage = format_usage(app, chain).plain.strip()
     return f"{str(error).strip()}\n  usage: {usage}\n  cure:  see statewright {' '.join([*chain, '--help'])}"
+
+
+def _in_lines(error: StatewrightError) -> str:
+    """The error as ``str`` gives it; what is foreign in it, such as a run's id, starts no line of its own."""
+    what = "\n  ".join(error.what.split("\n"))
+    return str(StatewrightError(what, where=one_line(error.where), cure=one_line(error.cure)))
 
 
 def _complain(text: str, code: Exit) -> Exit:

@@ -14,7 +14,7 @@ from rich.text import Text
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, RunName
 from statewright.cli.outcome import summary
-from statewright.cli.output import answers, print_json, printable
+from statewright.cli.output import answers, one_line, print_json, printable
 from statewright.cli.recorded import AnyReplayed, AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.core.deciding_code import code_changes, in_words
@@ -95,8 +95,9 @@ async def _verify(journal: SQLiteJournal, named: str | None) -> list[Verificatio
 
 def _print_verification(console: Console, found: Verification) -> None:
     word = ("verified", "bold green") if found.ok else ("not verified", "bold red")
-    end = f"{found.status}/{found.stop_reason}" if found.ended else "not ended"
+    end = one_line(f"{found.status}/{found.stop_reason}") if found.ended else "not ended"
     looked_at = f"{found.entries} entries, {found.decisions} decisions, {found.payloads} payloads"
-    console.print(Text.assemble(word, f"  {found.run_id} · {looked_at} · {end} · head {found.head_hash[:16]}…"))
+    head = one_line(found.head_hash[:16])
+    console.print(Text.assemble(word, f"  {one_line(found.run_id)} · {looked_at} · {end} · head {head}…"))
     for problem in found.problems:
-        console.print(Text(f"  {printable(problem.where)}: {printable(problem.what)}", style="red"))
+        console.print(Text(f"  {one_line(problem.where)}: {one_line(problem.what)}", style="red"))

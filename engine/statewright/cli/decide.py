@@ -11,7 +11,7 @@ from rich.text import Text
 from statewright.agent.loop import AgentLoop
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, RunName, actor_named
-from statewright.cli.output import printable, remarks
+from statewright.cli.output import one_line, remarks, typed
 from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
 from statewright.runtime.decisions import progress
@@ -106,9 +106,9 @@ async def _decide(options: JournalOptions, named: str, call: str, digest: str | 
             digest=digest,
         )
     console = remarks()
-    console.print(Text(f"recorded: {decision.meaning} by {printable(decision.actor)}"))
+    console.print(Text(f"recorded: {decision.meaning} by {one_line(decision.actor)}"))
     if decision.meaning == "reviewed" or (decision.approve and sign_off.missing):
-        console.print(Text(f"  the call still waits: {printable(progress(sign_off))}"))
+        console.print(Text(f"  the call still waits: {one_line(progress(sign_off))}"))
     else:
-        console.print(Text.assemble(("  then    ", "dim"), f"statewright resume {run_id}{options.again()}", AT_ONCE))
+        console.print(Text.assemble(("  then    ", "dim"), f"statewright resume {typed(run_id)}{options.again()}", AT_ONCE))
     return Exit.SUCCESS

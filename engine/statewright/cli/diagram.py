@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.output import remarks
+from statewright.cli.output import one_line, remarks
 from statewright.journal.entry import TABLES
 from statewright_evidence.drawing import MAP, drawing, map_drawing
 from statewright_states.errors import ConfigurationError
@@ -48,5 +49,5 @@ def diagram(
             where=str(out),
             cure="name a file that can be written, with --out",
         ) from error
-    remarks().print(f"wrote {out}")
+    remarks().print(Text(f"wrote {one_line(str(out))}"))
     return Exit.SUCCESS

@@ -90,7 +90,8 @@ def diff(
         Print a JSON list, one object for each pair of machines.
     """
     if code:
-        sys.stdout.write(asyncio.run(_code(old, machine, journal)).decode())
+        listed = asyncio.run(_code(old, machine, journal)).decode()
+        sys.stdout.write(printable(listed) if sys.stdout.isatty() else listed)
         return Exit.SUCCESS
     tests = _tests(traceability)
     compared = [_compare(*pair, tests) for pair in asyncio.run(_pairs(old, new, machine, journal))]

@@ -18,7 +18,7 @@ from statewright.agent.agent_files import Agent, Agents
 from statewright.agent.profiles import PROFILES
 from statewright.cli.exits import Exit
 from statewright.cli.options import AGENT, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
-from statewright.cli.output import answers, first_line, printable
+from statewright.cli.output import answers, first_line, one_line
 from statewright.journal.verify import verify
 from statewright.version import ENGINE
 from statewright_states.errors import JournalUnavailable, StatewrightError
@@ -60,7 +60,7 @@ def doctor(
     console = answers()
     for finding in findings:
         mark, tone = MARKS[finding.verdict]
-        console.print(Text.assemble((f"{mark} ", tone), f"{finding.name:<10} ", finding.words))
+        console.print(Text.assemble((f"{mark} ", tone), f"{finding.name:<10} ", one_line(finding.words)))
     return Exit.FAILED if any(finding.verdict == "bad" for finding in findings) else Exit.SUCCESS
 
 
@@ -107,9 +107,9 @@ def _agent(agents: Agents, name: str) -> Diagnosis:
     """One agent of the file, as it would run."""
     try:
         agent = agents.choose(name)
-        return Diagnosis("agent", "good", printable(f"{name}: {' · '.join(_traits(agent))}"))
+        return Diagnosis("agent", "good", f"{name}: {' · '.join(_traits(agent))}")
     except StatewrightError as error:
-        return Diagnosis("agent", "bad", printable(f"{name}: {error.what} ({error.where})"))
+        return Diagnosis("agent", "bad", f"{name}: {error.what} ({error.where})")
 
 
 def _traits(agent: Agent) -> list[str]:

@@ -16,7 +16,7 @@ from rich.text import Text
 from statewright.cli.exits import Exit
 from statewright.cli.machine_names import Machines, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
-from statewright.cli.output import answers, print_json, printable, remarks
+from statewright.cli.output import answers, one_line, print_json, remarks
 from statewright.cli.runs import resolve_run
 from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
@@ -94,9 +94,9 @@ def _single(machines: Machines, named: str) -> ComparedMachine:
 
 def _tell(found: RunImpact, console: Console) -> None:
     first, *rest = impact_lines(found)
-    console.print(Text(printable(first), style=TONES[found.effect]))
+    console.print(Text(one_line(first), style=TONES[found.effect]))
     for line in rest:
-        console.print(Text(f"  {printable(line)}"))
+        console.print(Text(f"  {one_line(line)}"))
 
 
 def _sum_up(counts: Counter[str], changed: ComparedMachine, console: Console) -> None:

@@ -7,10 +7,12 @@ from contextlib import aclosing
 from pathlib import Path
 
 from statewright.cli.options import DEFAULT_JOURNAL, JournalOptions
+from statewright.cli.output import one_line
 from statewright.cli.runs import resolve_run
 from statewright.journal.entry import TABLES
 from statewright_evidence.differences.machines import ComparedMachine, find_machine, pinned_machines
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import replace
 from statewright_states.words.ports import Journal
 
 Machines = Mapping[str, ComparedMachine]
@@ -26,7 +28,8 @@ async def machines_named(reference: str, options: JournalOptions, chosen: str | 
     if found is not None:
         return {found.form.name: found}
     async with aclosing(_store(reference, options)) as store:
-        machines = await pinned_machines(store, await resolve_run(store, reference))
+        pinned = await pinned_machines(store, await resolve_run(store, reference))
+    machines = {name: replace(machine, label=one_line(machine.label)) for name, machine in pinned.items()}
     if chosen is None or len(machines) == 1:
         return machines
     if chosen in machines:

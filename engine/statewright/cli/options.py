@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import shlex
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from cyclopts import Group, Parameter
 
 from statewright.agent.agent_files import Agent, Agents, AgentTable, check_table, merged
 from statewright.agent.assemble import connect
+from statewright.cli.output import typed
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
 from statewright.workspace import workspace_tools
@@ -243,7 +243,7 @@ def actor_if_known(given: str | None) -> str | None:
 
 
 def _typed(words: list[str]) -> str:
-    return "".join(f" {shlex.quote(word)}" for word in words)
+    return "".join(f" {typed(word)}" for word in words)
 
 
 def _make_default_folder() -> None:

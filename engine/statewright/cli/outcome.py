@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Mapping
 
 from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.output import first_line, print_answer, print_json, printable
+from statewright.cli.output import first_line, one_line, print_answer, print_json, printable, typed
 from statewright.cli.recorded import AnyState, asking
 from statewright.cli.timeline import TONES, counted, seconds
 from statewright.runtime.decisions import progress
@@ -88,7 +87,7 @@ def summary(state: AnyState) -> Text:
         f"{state.cost_usd:.6f} USD" if state.cost_microusd else "",
         state.run_id,
     ]
-    return Text.assemble((word, TONES.get(word, "")), ("  " + " · ".join(fact for fact in facts if fact), ""))
+    return Text.assemble((word, TONES.get(word, "")), ("  " + one_line(" · ".join(fact for fact in facts if fact)), ""))
 
 
 def error_text(error: str) -> Text:
@@ -101,18 +100,18 @@ def what_next(state: AnyState, again: Again) -> Iterator[Text]:
     for pending in state.pending:
         yield from _how_to_decide(asking(state), pending, again)
     words = "then" if state.waiting else "go on" if state.status is Status.RUNNING else "look"
-    command = f"show {state.run_id}" if words == "look" else f"resume {state.run_id}{again.equipment}"
+    command = f"show {typed(state.run_id)}" if words == "look" else f"resume {typed(state.run_id)}{again.equipment}"
     yield Text.assemble((f"  {words:<8}", "dim"), f"statewright {command}{again.journal}")
 
 
 def _how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
     question = "began, and its outcome is lost: may the run go on?" if pending.outcome_lost else "may it run?"
     arguments = first_line(" ".join(pending.arguments.split()))
-    target = f"{run_id} {shlex.quote(printable(pending.call_id))}{again.journal} --digest {pending.digest[:SHOWN_DIGITS]}"
+    target = f"{typed(run_id)} {typed(pending.call_id)}{again.journal} --digest {pending.digest[:SHOWN_DIGITS]}"
     plain = pending.outcome_lost or pending.sign_off == UNSIGNED
     return [
-        Text.assemble("  ", (printable(pending.name), "bold"), f" {arguments}  ", question),
-        *([] if plain else [Text(f"  {printable(progress(pending.sign_off))}")]),
+        Text.assemble("  ", (one_line(pending.name), "bold"), f" {arguments}  ", question),
+        *([] if plain else [Text(f"  {one_line(progress(pending.sign_off))}")]),
         Text.assemble(("  yes     ", "dim"), f"statewright approve {target}"),
         Text.assemble(("  no      ", "dim"), f"statewright reject {target}"),
     ]

@@ -4,23 +4,33 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 import sys
 import unicodedata
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
+from rich.segment import Segment
 
 STDOUT, STDERR = 1, 2
 HARMLESS = frozenset("\n\t\u200d")
 """Control characters that may reach a terminal: line feed, tab, and what joins emoji."""
+_NOT_ASCII_TEXT = re.compile(r"[^\n -~]")
 
 
 class _Console(Console):
-    """A console that leaves it to ``main`` what a broken pipe means."""
+    """A console that leaves it to ``main`` what a broken pipe means, and that no text moves, wherever it came from."""
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """As rich renders it, with control characters spelled out; its own movements are not text."""
+        for segment in super().render(renderable, options):
+            harmless = segment.control or segment.text.isprintable()
+            yield segment if harmless else segment._replace(text=printable(segment.text))
 
 
 def answers() -> Console:
@@ -46,6 +56,33 @@ def printable(text: str) -> str:
     )
 
 
+def one_line(text: str) -> str:
+    """A name for a place that has one line: a line feed in it could start a line that says something else."""
+    return text if text.isprintable() else "".join(map(_spelled_out, text))
+
+
+def _spelled_out(char: str) -> str:
+    return char if char.isprintable() or char == "\u200d" else char.encode("unicode_escape").decode()
+
+
+def typed(word: str) -> str:
+    """A word of a command as somebody can type it; control characters are written as bash and zsh read them."""
+    if word.isprintable():
+        return shlex.quote(word)
+    return "$'" + "".join(_typed_character(char) for char in word) + "'"
+
+
+def _typed_character(char: str) -> str:
+    if char in "'\\":
+        return f"\\{char}"
+    if char.isprintable():
+        return char
+    code = ord(char)
+    if 0xDC80 <= code <= 0xDCFF:  # a byte of an argument that is no UTF-8
+        return f"\\x{code - 0xDC00:02x}"
+    return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
+
+
 def first_line(text: str, max_chars: int = 120) -> str:
     """The first line of a text, for a place that has one line."""
     line = printable(text.strip().partition("\n")[0].replace("\t", " "))
@@ -59,7 +96,20 @@ def print_answer(text: str) -> None:
 
 def print_json(value: object) -> None:
     """One JSON document."""
-    print(json.dumps(value, ensure_ascii=False, indent=2), flush=True)
+    print(as_json(value), flush=True)
+
+
+def as_json(value: object) -> str:
+    """The value as JSON, in lines. What could move or deceive a terminal is written as an escape: it is the same value."""
+    return _NOT_ASCII_TEXT.sub(_escaped, json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found[0]
+    if char in HARMLESS or char.isprintable():
+        return char
+    units = char.encode("utf-16-be", "surrogatepass").hex()
+    return "".join(f"\\u{units[at : at + 4]}" for at in range(0, len(units), 4))
 
 
 @contextmanager

@@ -5,14 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
+from rich.text import Text
 
 from statewright.agent import assemble
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
+from statewright.agent.sync import run_bounded
+from statewright.cli.abandoned import note_given_up
 from statewright.cli.exits import Exit
 from statewright.cli.options import (
     AGENT,
@@ -34,7 +37,7 @@ from statewright.cli.options import (
     actor_named,
 )
 from statewright.cli.outcome import Again, exit_of, print_outcome, remark_outcome
-from statewright.cli.output import printable, remarks, stdout_kept_for_the_answer
+from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer
 from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of, whole_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.screen import Screen
@@ -44,6 +47,7 @@ from statewright.cli.timeline import Timeline
 from statewright.cli.workers import Worker, sharing, worker, worker_again
 from statewright.config.settings import RetryConfig
 from statewright.journal import SQLiteJournal
+from statewright.runtime.giving_up import GIVEN_UP
 from statewright.runtime.observers import ChunkCallback
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright_states.errors import ConfigurationError
@@ -123,7 +127,7 @@ def run(
             task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session, requested_by=asker
         )
 
-    return asyncio.run(_carry_out(job, console, work))
+    return run_bounded(_carry_out(job, console, work))
 
 
 def resume(
@@ -176,16 +180,26 @@ def resume(
 
             return await _carry_out(job, console, work)
 
-    return asyncio.run(go_on())
+    return run_bounded(go_on())
 
 
 async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
     """Run or resume, with everything around it."""
+    asyncio.get_running_loop().set_exception_handler(_remark_what_is_given_up)
     screen = Screen(console, quiet=job.output.quiet)
     async with _runner(job, sharing(job.workers), screen) as runner:
         with stdout_kept_for_the_answer(), screen:
             state = await work(runner, screen.chunk)
     return _finish(console, state, job.output, job.again)
+
+
+def _remark_what_is_given_up(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Name what does not end; whatever else the event loop complains of goes where it always did."""
+    if GIVEN_UP not in context:
+        loop.default_exception_handler(context)
+        return
+    note_given_up(context[GIVEN_UP])
+    remarks().print(Text(f"given up: {one_line(context[GIVEN_UP])}", style="yellow"))
 
 
 def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner:
@@ -216,7 +230,7 @@ def _heading(run_id: str, worker: Worker | None, journal: SQLiteJournal) -> str:
     if worker is not None:
         dry = "dry run" if worker.config.dry_run else ""
         facts = [run_id, f"agent {worker.name}" if worker.name else "", worker.provider.model, dry]
-    return printable("  ".join(fact for fact in (*facts, journal.location) if fact))
+    return one_line("  ".join(fact for fact in (*facts, journal.location) if fact))
 
 
 def _finish(console: Console, state: AnyState, output: OutputOptions, again: Again) -> Exit:

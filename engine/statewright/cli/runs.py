@@ -15,7 +15,7 @@ from rich.text import Text
 from statewright.agent import assemble
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList
-from statewright.cli.output import answers, first_line, print_json, remarks
+from statewright.cli.output import answers, first_line, one_line, print_json, remarks, typed
 from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
@@ -55,7 +55,7 @@ async def resolve_run(journal: Journal, named: str) -> str:
     if len(fitting) == 1 and named:
         return fitting[0]
     if fitting:
-        shown = ", ".join(fitting[-MAX_NAMED:])
+        shown = ", ".join(map(typed, fitting[-MAX_NAMED:]))
         raise RunNotFound(
             f"{len(fitting)} runs fit {named!r}", where=journal.location, cure=f"write more of one, such as {shown}"
         )
@@ -85,7 +85,7 @@ def runs(
         remarks().print(Text(f"{left_out} older ones: statewright runs --limit 0{journal.again()}", style="dim"))
     waiting = [line.run_id for line in lines if line.status == "waiting"]
     if waiting:
-        remarks().print(Text(f"waits for a person: statewright show {waiting[-1]}{journal.again()}", style="dim"))
+        remarks().print(Text(f"waits for a person: statewright show {typed(waiting[-1])}{journal.again()}", style="dim"))
     return Exit.SUCCESS
 
 
@@ -114,13 +114,14 @@ def _print(console: Console, lines: Sequence[RunLine]) -> None:
     """One line per run, in columns as wide as what they hold: ids are there to be copied."""
     now_us = assemble.clock().now_us()
     ages = [_age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else "" for line in lines]
-    width = max((len(line.run_id) for line in lines), default=0)
+    names = [one_line(line.run_id) for line in lines]
+    width = max(map(len, names), default=0)
     console.print(Text(f"{'run':<{width}}  {'status':<8} {'stop reason':<20} {'steps':>5} {'age':>8}  task", style="dim"))
-    for line, age in zip(lines, ages, strict=True):
+    for line, name, age in zip(lines, names, ages, strict=True):
         row = Text.assemble(
-            f"{line.run_id:<{width}}  ",
-            (f"{line.status:<8} ", TONES.get(line.status, "")),
-            f"{line.stop_reason or '':<20} {line.steps:>5} {age:>8}  ",
+            f"{name:<{width}}  ",
+            (f"{one_line(line.status):<8} ", TONES.get(line.status, "")),
+            f"{one_line(line.stop_reason or ''):<20} {line.steps:>5} {age:>8}  ",
             (first_line(line.task, MAX_TASK_CHARS), "dim"),
         )
         if console.is_terminal:

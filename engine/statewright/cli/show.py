@@ -15,7 +15,7 @@ from rich.text import Text
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
 from statewright.cli.outcome import Again, error_text, summary, what_next
-from statewright.cli.output import answers, print_json, printable
+from statewright.cli.output import answers, one_line, print_json, printable, typed
 from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import Timeline
@@ -76,7 +76,7 @@ def show(
     if messages:
         _print_messages(console, shown.state)
     for left in shown.left:
-        console.print(Text(f"left for the run, and not taken yet: {printable(left)}"))
+        console.print(Text(f"left for the run, and not taken yet: {one_line(left)}"))
     _print_outcome(console, shown.state, journal)
     return Exit.SUCCESS
 
@@ -125,9 +125,9 @@ def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> Run
 def _print_header(console: Console, shown: Shown) -> None:
     header = shown.record.header
     began = datetime.fromtimestamp(header.at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-    facts = [header.run_id, printable(header.model), began, header.engine, "dry run" if shown.dry_run else ""]
-    console.print(Text("  ".join(fact for fact in facts if fact), style="dim"))
-    code = [f"{table} {digest.removeprefix('sha256:')[:SHOWN_DIGITS]}…" for table, digest in header.code.items()]
+    facts = [header.run_id, header.model, began, header.engine, "dry run" if shown.dry_run else ""]
+    console.print(Text("  ".join(one_line(fact) for fact in facts if fact), style="dim"))
+    code = [one_line(f"{table} {digest.removeprefix('sha256:')[:SHOWN_DIGITS]}…") for table, digest in header.code.items()]
     console.print(Text(f"decided by the code  {'  '.join(code) or 'that was there: none is pinned'}", style="dim"))
 
 
@@ -141,7 +141,7 @@ def _print_timeline(console: Console, shown: Shown) -> None:
 def _print_messages(console: Console, state: AnyState) -> None:
     for message in map(Message.from_dict, state.messages):
         console.print()
-        answered = printable(message.tool_call_id or "")
+        answered = one_line(message.tool_call_id or "")
         console.print(Text.assemble((message.role, ROLE_STYLES[message.role]), ("  " + answered, "dim")))
         for part in message.parts:
             text, style = _part_in_words(part)
@@ -168,9 +168,9 @@ def _part_in_words(part: Part) -> tuple[str, str]:
 
 
 def _print_outcome(console: Console, state: AnyState, journal: JournalOptions) -> None:
-    console.print(Text.assemble(("path  ", "dim"), " ".join(state.path)))
+    console.print(Text.assemble(("path  ", "dim"), one_line(" ".join(state.path))))
     for part in state.runs if isinstance(state, MixedState) else ():
-        console.print(Text.assemble(("look  ", "dim"), f"statewright show {part.run_id}{journal.again()}"))
+        console.print(Text.assemble(("look  ", "dim"), f"statewright show {typed(part.run_id)}{journal.again()}"))
     console.print(summary(state))
     if state.error:
         console.print(error_text(state.error))

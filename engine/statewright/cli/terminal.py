@@ -12,7 +12,7 @@ from threading import Thread
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.output import printable
+from statewright.cli.output import one_line, printable
 from statewright.cli.screen import Screen
 from statewright.runtime.decisions import OBJECTIONS, progress
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest
@@ -138,7 +138,7 @@ def _show(console: Console, request: ApprovalRequest, answers: dict[str, str], r
     console.print(Text.assemble(("  ● ", "yellow"), (title, "bold yellow")))
     console.print(
         Text.assemble(
-            "  ", (printable(request.name), "bold"), f"  {request.effect}  {printable(request.call_id)}, {request.tool}"
+            "  ", (one_line(request.name), "bold"), f"  {request.effect}  {one_line(request.call_id)}, {one_line(request.tool)}"
         )
     )
     console.print(Text("\n".join(f"    {line}" for line in pretty(request.arguments).splitlines())))
@@ -146,7 +146,7 @@ def _show(console: Console, request: ApprovalRequest, answers: dict[str, str], r
     if request.outcome_lost:
         console.print("  It had begun when the process died, and nobody knows how it ended. Look first; it is not run again.")
     if remark:
-        console.print(Text(f"  {printable(remark)}"))
+        console.print(Text(f"  {one_line(remark)}"))
     console.print(_choices(answers))
 
 

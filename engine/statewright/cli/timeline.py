@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.text import Text
 
-from statewright.cli.output import first_line, printable
+from statewright.cli.output import first_line, one_line
 from statewright.config.settings import RetryConfig
 from statewright.core.deciding_code import in_words
 from statewright.journal.entry import MACHINES
@@ -104,7 +104,7 @@ class Timeline:
 
     def _name(self, event: RunEvent) -> str:
         """The tool's name; empty for other machines."""
-        return printable(self._names.get(event.instance, "")) if event.machine == "tool" else ""
+        return one_line(self._names.get(event.instance, "")) if event.machine == "tool" else ""
 
     def _took(self, event: RunEvent) -> str:
         since_us = self._since_us.get(event.instance)
@@ -178,9 +178,9 @@ class TimelineLine:
         tone = TONES.get(event.target, "") if event.row else TONE_OF_REFUSED if event.note.startswith("refused") else "dim"
         line = Text.assemble(
             (f"{self.at_s:8.2f}s  ", "dim"),
-            (f"{event.row or '-':<8}", "cyan"),
-            (f"{event.instance:<9} ", "dim"),
-            (f"{event.target:<18}", tone),
+            (f"{one_line(event.row) or '-':<8}", "cyan"),
+            (f"{one_line(event.instance):<9} ", "dim"),
+            (f"{one_line(event.target):<18}", tone),
             (f"{self.name}  " if self.name else "", "bold"),
             self.words,
         )

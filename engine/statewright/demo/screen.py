@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import shutil
 import sys
 from itertools import groupby
@@ -14,7 +13,7 @@ from rich.text import Text
 
 from statewright import AgentState, ApprovalRequest, RetryConfig
 from statewright.cli.outcome import summary
-from statewright.cli.output import printable
+from statewright.cli.output import printable, typed
 from statewright.cli.timeline import Timeline, counted, live_event
 from statewright.journal.verify import Verification
 from statewright_states.frozen import replace
@@ -106,7 +105,7 @@ class DemoScreen:
 
     def next(self, run_id: str, journal: str) -> None:
         """What to type next."""
-        command, run = _command(), f"{run_id} --journal {shlex.quote(journal)}"
+        command, run = _command(), f"{run_id} --journal {typed(journal)}"
         lines = (
             (f"{command} show {run}", "what happened, row by row"),
             (f"{command} verify {run}", "check the record again"),
@@ -142,8 +141,8 @@ def _command() -> str:
     python = Path(sys.executable)
     script = python.with_name("statewright")
     if script.exists():
-        return shlex.quote(as_typed(script))
-    return f"{shlex.quote(as_typed(python))} -m statewright"
+        return typed(as_typed(script))
+    return f"{typed(as_typed(python))} -m statewright"
 
 
 def as_typed(path: Path) -> str:

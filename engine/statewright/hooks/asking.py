@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 from statewright.hooks.declaration import OBSERVED, Block, Hook, HookCard, HookPoint
@@ -71,8 +71,7 @@ class Hooks:
             try:
                 answer = one.function(decided.subject)
                 if inspect.isawaitable(answer):
-                    async with asyncio.timeout(one.timeout_s):
-                        answer = await answer
+                    answer = await _in_time(one, answer)
             except TimeoutError:
                 decided = _failed(decided, one, f"it took longer than {one.timeout_s:g} s")
             except (Exception, SystemExit) as error:
@@ -96,6 +95,23 @@ class Hooks:
             if decided.objection is not None:
                 break
         return decided
+
+
+async def _in_time(one: Hook, answer: Awaitable[Any]) -> Any:
+    """What the guard answers. Raises TimeoutError after its time, whether it ends when it is cancelled or not."""
+
+    async def awaited() -> Any:
+        return await answer
+
+    task = asyncio.create_task(awaited(), name=f"the hook {one.name}")
+    try:
+        done, _ = await asyncio.wait([task], timeout=one.timeout_s)
+    finally:
+        task.cancel()
+    if not done:
+        task.add_done_callback(lambda late: late.cancelled() or late.exception())  # what it still raises is nobody's news
+        raise TimeoutError
+    return task.result()
 
 
 def _answered(decided: Decided[S], one: Hook, answer: object) -> Decided[S]:

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from statewright.core.execution import Applied, Execution, RunExecution
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
+from statewright.runtime.giving_up import ended_or_given_up
 from statewright.tools import event_view
 from statewright.views.state import AgentState
 from statewright_states.form.row import Event
@@ -168,7 +169,7 @@ class Observers:
         with suppress(TimeoutError):
             await asyncio.wait_for(self._queue.join(), DRAIN_S)
         self._task.cancel()
-        await asyncio.wait([self._task])
+        await ended_or_given_up([self._task])
         while not self._queue.empty():
             awaitable = self._queue.get_nowait()
             if inspect.iscoroutine(awaitable):

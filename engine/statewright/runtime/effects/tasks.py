@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
-CLOSE_S = 5.0
-"""How long closing waits for cancelled tasks; a task that refuses to end is left behind and named nowhere."""
+from statewright.runtime.giving_up import ended_or_given_up
 
 
 class TaskOwner:
@@ -39,11 +38,10 @@ class TaskOwner:
             task.cancel()
 
     async def aclose(self) -> None:
-        """Cancel everything and wait until it has ended."""
+        """Cancel everything and wait until it has ended; what refuses is given up."""
         for name in list(self._tasks):
             self.cancel(name)
-        if self._ending:
-            await asyncio.wait(self._ending, timeout=CLOSE_S)
+        await ended_or_given_up(self._ending)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         given_up = task in self._ending
