@@ -8,7 +8,7 @@ is given to the standard library. Of duplicate keys the last one counts, in both
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import isfinite
 from typing import Any, cast
 
@@ -53,6 +53,15 @@ def whole_number(value: object) -> int | None:
 def count(value: object) -> int:
     """The value as a number of something: 0 when it is not a number, or a negative one."""
     return max(whole_number(value) or 0, 0)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All texts in the value, in order."""
+    if isinstance(value, str):
+        yield value
+    else:
+        for inner in (*mapping(value).values(), *sequence(value)):
+            yield from texts_in(inner)
 
 
 def joined(pieces: Sequence[str]) -> str:

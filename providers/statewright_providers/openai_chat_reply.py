@@ -19,11 +19,14 @@ from dataclasses import dataclass, field
 from itertools import count as counting
 from typing import Any
 
-from statewright_providers.foreign_json import count, joined, mapping, sequence, text
+from statewright_providers.foreign_json import count, joined, mapping, sequence, text, texts_in
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage, encode_json
 
 FINISH_REASONS: Mapping[str, str] = {"function_call": "tool_calls"}
 """Vendor words with a neutral meaning. The others are neutral already, or kept as they are."""
+
+READ_FIELDS = {"role", "content", "refusal", "tool_calls", "function_call"}
+"""What becomes part of the response. Of the other fields of a delta only the texts are kept, to be searched."""
 
 UNSTATED = "unknown"
 """The finish reason of text that came whole without one: not a stop, for nobody said so."""
@@ -33,6 +36,8 @@ UNSTATED = "unknown"
 class _OpenCall:
     id: str = ""
     name: str = ""
+    names: list[str] = field(default_factory=list[str])
+    """The pieces of the name."""
     arguments: list[str] = field(default_factory=list[str])
 
 
@@ -42,6 +47,7 @@ class ChatReply:
     def __init__(self, messages: Sequence[Message] = ()) -> None:
         self._messages = messages
         self._text: list[str] = []
+        self._beside: dict[str, list[str]] = {}
         self._refused = False
         self._calls: list[_OpenCall] = []
         self._call_at: dict[int, _OpenCall] = {}
@@ -76,10 +82,20 @@ class ChatReply:
             raw=raw,
         )
 
+    def pieces(self) -> Iterator[Sequence[str]]:
+        """The texts as they came: of each kind all pieces, in order, also of what no response holds."""
+        yield self._text
+        yield from self._beside.values()
+        for call in self._calls:
+            yield call.arguments
+            yield call.names
+
     def _add_delta(self, delta: Mapping[str, Any], *, whole: bool) -> list[StreamChunk]:
         reasoning = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
         refusal = text(delta.get("refusal"))
         content = _text_of(delta.get("content")) + refusal
+        for name in delta.keys() - READ_FIELDS:
+            self._beside.setdefault(name, []).extend(texts_in(delta[name]))
         self._refused = self._refused or bool(refusal)
         self._text.append(content)
         pieces = [mapping(piece) for piece in sequence(delta.get("tool_calls"))]
@@ -97,6 +113,7 @@ class ChatReply:
         call.id = call.id or identity
         if name != call.name:
             call.name += name
+            call.names.append(name)
         arguments = function.get("arguments")
         if arguments is not None:
             call.arguments.append(arguments if isinstance(arguments, str) else encode_json(arguments).decode())

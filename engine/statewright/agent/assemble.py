@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from statewright.clock import SystemChance, SystemClock, SystemNames
 from statewright.config.settings import AgentConfig
 from statewright_providers import connect
+from statewright_providers.shown_address import shown_address
 from statewright_states.words.ports import Chance, Clock, Names, Provider
 
-__all__ = ["chance", "clock", "connect", "names", "with_fallbacks"]
+__all__ = ["chance", "clock", "connect", "names", "shown_address", "with_fallbacks"]
 
 
 def clock() -> Clock:
