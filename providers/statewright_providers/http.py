@@ -231,9 +231,42 @@ async def _until_closed(client: httpx.AsyncClient) -> AsyncGenerator[None]:
         await client.aclose()
 
 
+async def bounded_pieces(response: httpx.Response, peer: Peer, max_bytes: int) -> AsyncGenerator[bytes]:
+    """The body of a response, piece by piece. Raises MalformedReply once it is longer than this, or would be."""
+    if not _is_readable(response):
+        raise MalformedReply(
+            f"{peer.model}: the reply is compressed, although that was not asked for",
+            where=peer.url,
+            cure="look for a proxy between here and the server that changes replies",
+        )
+    announced, size = response.headers.get("content-length", ""), 0
+    if announced.isdecimal() and len(announced) < 20 and int(announced) > max_bytes:
+        raise _too_long(peer, max_bytes)
+    async for piece in response.aiter_bytes():
+        size += len(piece)
+        if size > max_bytes:
+            raise _too_long(peer, max_bytes)
+        yield piece
+
+
+def _is_readable(response: httpx.Response) -> bool:
+    """Whether the body is what it is, or compressed once in a way that makes a thousandth of it at best."""
+    return response.headers.get("content-encoding", "identity").strip().lower() in ("", "identity", "gzip", "x-gzip", "deflate")
+
+
+def _too_long(peer: Peer, max_bytes: int) -> MalformedReply:
+    return MalformedReply(
+        f"{peer.model}: the reply is longer than {max_bytes} bytes",
+        where=peer.url,
+        cure="bound it by max_output_tokens, or allow more by max_reply_bytes",
+    )
+
+
 async def read_capped(response: httpx.Response, secrets: Secrets) -> bytes:
     """The first 64 KiB of a response's body, secrets taken out: enough for any error message, however long the page is."""
     body = bytearray()
+    if not _is_readable(response):
+        return b""
     async for piece in response.aiter_bytes():
         body += piece
         if len(body) >= MAX_ERROR_BODY_BYTES:

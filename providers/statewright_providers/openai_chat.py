@@ -17,7 +17,7 @@ import httpx
 from statewright_providers.address import checked_key
 from statewright_providers.connection import Connection, HttpTransport
 from statewright_providers.foreign_json import mapping, parse
-from statewright_providers.http import Endpoint, Peer, read_capped
+from statewright_providers.http import Endpoint, Peer, bounded_pieces, read_capped
 from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.redacted_reply import RedactingObserver, redacted, stands_in_pieces
@@ -108,7 +108,8 @@ class OpenAIChatProvider:
             observer.began()
             if _is_stream(response, request):
                 return await self._receive(response, request, observer)
-            reply, chunks = decode(await response.aread(), peer, request.messages)
+            body = b"".join([piece async for piece in bounded_pieces(response, peer, request.max_reply_bytes)])
+            reply, chunks = decode(body, peer, request)
             if request.stream:  # asked for, and not honoured by the server
                 _show(chunks, observer)
             return reply
@@ -118,17 +119,21 @@ class OpenAIChatProvider:
         await self._endpoint.aclose()
 
     async def _receive(self, response: httpx.Response, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
-        parser, decoder = SSEParser(), StreamDecoder(self._endpoint.peer, request.messages)
+        peer = self._endpoint.peer
+        parser, decoder = SSEParser(), StreamDecoder(peer, request)
         shown = observer if request.stream else None
         try:
             async with asyncio.timeout(None) as patience:
-                async for piece in response.aiter_bytes():
-                    for event in parser.feed(piece):
+                async for piece in bounded_pieces(response, peer, request.max_reply_bytes):
+                    for event in parser.feed(piece) if not decoder.ended else ():
                         _show(decoder.add(event), shown)
                     if decoder.ended and patience.when() is None:
                         patience.reschedule(asyncio.get_running_loop().time() + DRAIN_TIMEOUT_S)
         except (TimeoutError, httpx.TransportError):
             if not decoder.is_whole:
+                raise
+        except MalformedReply:
+            if not decoder.ended:  # else it is what follows the end that is too long
                 raise
         for event in parser.close():
             _show(decoder.add_unterminated(event), shown)
@@ -190,11 +195,12 @@ def _limit_field(host: str) -> str:
 # -- decode ----------------------------------------------------------------------------------------------------------
 
 
-def decode(body: bytes, peer: Peer, messages: Sequence[Message] = ()) -> tuple[LLMResponse, list[StreamChunk]]:
+def decode(body: bytes, peer: Peer, request: ModelRequest) -> tuple[LLMResponse, list[StreamChunk]]:
     """The reply in a plain body, and its text for whoever watches. Raises a ProviderError."""
     payload = _payload(body, peer)
-    reply = ChatReply(messages)
+    reply = ChatReply(request.messages)
     chunks = reply.add(payload)
+    _bound_calls(reply, peer, request)
     _demand_choice(reply, body, peer)
     return reply.response(_kept(reply, body, peer)), chunks
 
@@ -206,9 +212,10 @@ class StreamDecoder:
     finish reason a reply says nothing more (only usage may be missing then). A stream that ends before is cut short.
     """
 
-    def __init__(self, peer: Peer, messages: Sequence[Message] = ()) -> None:
+    def __init__(self, peer: Peer, request: ModelRequest) -> None:
         self._peer = peer
-        self._reply = ChatReply(messages)
+        self._request = request
+        self._reply = ChatReply(request.messages)
         self._received: list[bytes] = []
         self.ended = False
 
@@ -227,7 +234,9 @@ class StreamDecoder:
             return []
         if event.event == b"error":
             raise map_stream_error(self._peer, data)
-        return self._reply.add(_payload(data, self._peer))
+        chunks = self._reply.add(_payload(data, self._peer))
+        _bound_calls(self._reply, self._peer, self._request)
+        return chunks
 
     def add_unterminated(self, event: ServerSentEvent) -> list[StreamChunk]:
         """Take in an event whose closing blank line never came. If its data is no JSON, the stream was cut inside it."""
@@ -271,6 +280,15 @@ def _payload(data: bytes, peer: Peer) -> dict[str, Any]:
 def _demand_choice(reply: ChatReply, received: bytes, peer: Peer) -> None:
     if not reply.has_choice:
         raise _malformed(peer, "holds no choice", received)
+
+
+def _bound_calls(reply: ChatReply, peer: Peer, request: ModelRequest) -> None:
+    if reply.call_count > request.max_calls_per_reply:
+        raise MalformedReply(
+            f"{peer.model}: the reply asks for more than {request.max_calls_per_reply} tool calls",
+            where=peer.url,
+            cure="try again; allow more by max_calls_per_reply",
+        )
 
 
 def _kept(reply: ChatReply, received: bytes, peer: Peer) -> bytes:

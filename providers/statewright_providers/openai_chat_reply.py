@@ -28,6 +28,9 @@ FINISH_REASONS: Mapping[str, str] = {"function_call": "tool_calls"}
 READ_FIELDS = {"role", "content", "refusal", "tool_calls", "function_call"}
 """What becomes part of the response. Of the other fields of a delta only the texts are kept, to be searched."""
 
+MAX_NAME_CHARS = 1_000
+"""A tool's name that is longer does not grow further: no tool has such a name."""
+
 UNSTATED = "unknown"
 """The finish reason of text that came whole without one: not a stop, for nobody said so."""
 
@@ -51,6 +54,8 @@ class ChatReply:
         self._refused = False
         self._calls: list[_OpenCall] = []
         self._call_at: dict[int, _OpenCall] = {}
+        self._call_of: dict[str, _OpenCall] = {}
+        """By id, the first that has it."""
         self._usage: Usage | None = None
         self._model: str | None = None
         self.finish_reason: str | None = None
@@ -82,6 +87,10 @@ class ChatReply:
             raw=raw,
         )
 
+    @property
+    def call_count(self) -> int:
+        return len(self._calls)
+
     def pieces(self) -> Iterator[Sequence[str]]:
         """The texts as they came: of each kind all pieces, in order, also of what no response holds."""
         yield self._text
@@ -110,8 +119,10 @@ class ChatReply:
         identity, function = text(piece.get("id")), mapping(piece.get("function"))
         name = text(function.get("name"))
         call = self._open_call(index if isinstance(index, int) else None, identity, name)
-        call.id = call.id or identity
-        if name != call.name:
+        if identity and not call.id:
+            call.id = identity
+            self._call_of.setdefault(identity, call)
+        if name != call.name and len(call.name) < MAX_NAME_CHARS:
             call.name += name
             call.names.append(name)
         arguments = function.get("arguments")
@@ -123,7 +134,7 @@ class ChatReply:
         if index is not None:
             call = self._call_at.get(index)
         elif identity:
-            call = next((call for call in self._calls if call.id == identity), None)
+            call = self._call_of.get(identity)
         else:
             call = self._calls[-1] if self._calls else None
         if call is None or _begins_another(call, index, identity, name):

@@ -12,6 +12,9 @@ from statewright_states.frozen import replace
 from statewright_states.words.messages import LLMResponse, StreamChunk
 from statewright_states.words.ports import ReplyObserver
 
+MAX_HELD_BYTES = 4096
+"""What may begin a secret, and does not go on for so long, is none, however many blanks stand in it."""
+
 
 def redacted(reply: LLMResponse, secrets: Secrets) -> LLMResponse:
     """The reply without the secrets, whatever it holds."""
@@ -59,7 +62,8 @@ class RedactingObserver:
             self._inner.chunk(chunk)
             return
         data = self._secrets.out_of_beginning(chunk.data.encode("utf-8", "surrogatepass"))
-        shown = len(data) - self._secrets.held_back(data)
+        held = self._secrets.held_back(data)
+        shown = len(data) - (held if held <= MAX_HELD_BYTES else 0)
         self._show(chunk, data[:shown])
         self._held = replace(chunk, data=_text(data[shown:])) if shown < len(data) else None
 

@@ -98,6 +98,12 @@ def test_a_wait_and_a_status_beyond_all_numbers_are_bounded() -> None:
         assert play([error, says("done")]).status == "success"
 
 
+def test_the_bounds_of_a_reply_are_part_of_each_request() -> None:
+    config = AgentConfig(max_reply_bytes=1_000, max_calls_per_reply=3)
+    outcome = play([says("done"), judges(True)], config=config.model_copy(update={"evaluation": JUDGED.evaluation}))
+    assert [(each.max_reply_bytes, each.max_calls_per_reply) for each in outcome.provider.requests] == [(1_000, 3)] * 2
+
+
 def test_a_calls_endless_id_is_replaced_and_a_reason_cut() -> None:
     asked = ToolCall("c" * 100_000, "look", '{"at": "1", "seconds": 0}')
     outcome = play([asks(asked), says("done", finish="f" * 100_000)], Bench().tools)

@@ -133,6 +133,8 @@ class ModelCalls:
             temperature=config.temperature,
             max_output_tokens=config.max_output_tokens if talking else None,
             idle_timeout_s=config.idle_stream_timeout_s,
+            max_reply_bytes=config.max_reply_bytes,
+            max_calls_per_reply=config.max_calls_per_reply,
         )
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
