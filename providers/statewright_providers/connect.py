@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, get_args
 
 from statewright_providers.connection import Connection, HttpTransport
+from statewright_providers.shown_address import shown_address
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.ports import Provider
 
@@ -64,5 +65,5 @@ def _unknown(spec: str, prefix: str, name: str) -> ConfigurationError:
         )
     else:
         what = f"there is no provider {prefix!r}"
-        cure = (f"did you mean {close[0]}:{name}? " if close else "") + f"known prefixes: {known}"
-    return ConfigurationError(what, where=f"model {spec!r}", cure=cure)
+        cure = (f"did you mean {close[0]}:{shown_address(name)}? " if close else "") + f"known prefixes: {known}"
+    return ConfigurationError(what, where=f"model {shown_address(spec)!r}", cure=cure)

@@ -8,22 +8,38 @@ is given to the standard library. Of duplicate keys the last one counts, in both
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from math import isfinite
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 import orjson
 
+MAX_DEPTH = 100
+"""No reply of a model is nested as deeply; what is may not be written again without running out of stack."""
+MAX_NUMBER = 2**53
+"""Up to here all readers of JSON agree on a number."""
+
 
 def parse(data: bytes) -> object:
-    """The value of a JSON text. Raises ValueError when it is not JSON, or nested beyond reading."""
+    """The value of a JSON text. Raises ValueError when it is not JSON, or is nested more than 100 levels deep."""
     try:
-        return orjson.loads(data)
+        value: object = orjson.loads(data)
     except orjson.JSONDecodeError:
         try:
-            return json.loads(data.decode("utf-8-sig", "replace"))
+            value = json.loads(data.decode("utf-8-sig", "replace"))
         except RecursionError as error:
             raise ValueError("nested too deeply") from error
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH and _is_deeper_than(value, MAX_DEPTH):
+        raise ValueError("nested too deeply")
+    return value
+
+
+def _is_deeper_than(value: object, depth: int) -> bool:
+    """Whether objects and arrays stand in each other more than this many times."""
+    level = [value]
+    for _ in range(depth):
+        inner = (part for outer in level for part in (*mapping(outer).values(), *sequence(outer)))
+        level = [part for part in inner if isinstance(part, dict | list)]
+    return bool(level)
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -42,10 +58,10 @@ def text(value: object) -> str:
 
 
 def whole_number(value: object) -> int | None:
-    """The value as an int when it is a number of any kind or spelling ("429"), None otherwise."""
+    """The value as an int when it is a number of any kind or spelling ("429") up to 2^53, None otherwise."""
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
-        return int(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -MAX_NUMBER <= value <= MAX_NUMBER:
         return None
     return int(value)
 
@@ -53,6 +69,15 @@ def whole_number(value: object) -> int | None:
 def count(value: object) -> int:
     """The value as a number of something: 0 when it is not a number, or a negative one."""
     return max(whole_number(value) or 0, 0)
+
+
+def texts_in(value: object) -> Iterator[str]:
+    """All texts in the value, in order."""
+    if isinstance(value, str):
+        yield value
+    else:
+        for inner in (*mapping(value).values(), *sequence(value)):
+            yield from texts_in(inner)
 
 
 def joined(pieces: Sequence[str]) -> str:

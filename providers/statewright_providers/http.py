@@ -16,14 +16,14 @@ import asyncio
 import ssl
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import field
 
 import httpx
 
-from statewright_providers.address import endpoint_url
+from statewright_providers.address import endpoint_url, secrets_in
 from statewright_providers.client import new_client, transport_for
 from statewright_providers.connection import HttpTransport
 from statewright_providers.connection_use import ConnectionUse
+from statewright_providers.redaction import NOTHING_SECRET, Secrets, secrets_of
 from statewright_states.errors import (
     AttemptTimedOut,
     ConnectionFailed,
@@ -37,8 +37,6 @@ CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
 MAX_ERROR_BODY_BYTES = 65536
 MAX_QUOTE_CHARS = 500
-MIN_KEY_CHARS = 8
-"""Shorter keys are placeholders for local servers ("x", "none"): blotting them out would only garble a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +45,13 @@ class Peer:
 
     model: str
     url: str
-    secret: str = field(default="", repr=False)
+    secrets: Secrets = NOTHING_SECRET
 
-    def quote(self, foreign: str) -> str:
+    def quote(self, foreign: str | bytes) -> str:
         """Text of the service, fit for a message: without our key, on one line, printable, at most 500 characters."""
-        is_key = len(self.secret) >= MIN_KEY_CHARS
-        without_key = foreign.replace(self.secret, "[key]") if is_key else foreign
+        if isinstance(foreign, bytes):
+            foreign = self.secrets.out_of(foreign).decode("utf-8", "replace")
+        without_key = self.secrets.out_of_text(foreign)
         printable = "".join(char if char.isprintable() else " " for char in without_key[: 4 * MAX_QUOTE_CHARS])
         line = " ".join(printable.split())
         return line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…"
@@ -130,7 +129,8 @@ class Endpoint:
     ) -> None:
         """``model`` is the specification for messages; ``headers`` are sent with each request; ``api_key`` is never shown.
 
-        ``http`` says whose connections are used where no ``client`` is handed in.
+        Nor is any other key in the address, or in what a given client sends. ``http`` says whose connections are used where
+        no ``client`` is handed in.
         """
         self._url = endpoint_url(base_url, path)
         self._headers = httpx.Headers(
@@ -147,7 +147,8 @@ class Endpoint:
         self._http: HttpTransport = http
         self._clients: dict[asyncio.AbstractEventLoop, _Held] = {}
         self.host = self._url.host
-        self.peer = Peer(model, str(self._url.copy_with(query=None)), api_key)
+        secrets = secrets_of(api_key, *secrets_in(self._url, client))
+        self.peer = Peer(model, secrets.out_of_text(str(self._url.copy_with(query=None))), secrets)
 
     @property
     def http(self) -> str:
@@ -235,14 +236,47 @@ async def _until_closed(client: httpx.AsyncClient) -> AsyncGenerator[None]:
         await client.aclose()
 
 
-async def read_capped(response: httpx.Response) -> bytes:
-    """The first 64 KiB of a response's body: enough for any error message, however long the page is."""
+async def bounded_pieces(response: httpx.Response, peer: Peer, max_bytes: int) -> AsyncGenerator[bytes]:
+    """The body of a response, piece by piece. Raises MalformedReply once it is longer than this, or would be."""
+    if not _is_readable(response):
+        raise MalformedReply(
+            f"{peer.model}: the reply is compressed, although that was not asked for",
+            where=peer.url,
+            cure="look for a proxy between here and the server that changes replies",
+        )
+    announced, size = response.headers.get("content-length", ""), 0
+    if announced.isdecimal() and len(announced) < 20 and int(announced) > max_bytes:
+        raise _too_long(peer, max_bytes)
+    async for piece in response.aiter_bytes():
+        size += len(piece)
+        if size > max_bytes:
+            raise _too_long(peer, max_bytes)
+        yield piece
+
+
+def _is_readable(response: httpx.Response) -> bool:
+    """Whether the body is what it is, or compressed once in a way that makes a thousandth of it at best."""
+    return response.headers.get("content-encoding", "identity").strip().lower() in ("", "identity", "gzip", "x-gzip", "deflate")
+
+
+def _too_long(peer: Peer, max_bytes: int) -> MalformedReply:
+    return MalformedReply(
+        f"{peer.model}: the reply is longer than {max_bytes} bytes",
+        where=peer.url,
+        cure="bound it by max_output_tokens, or allow more by max_reply_bytes",
+    )
+
+
+async def read_capped(response: httpx.Response, secrets: Secrets) -> bytes:
+    """The first 64 KiB of a response's body, secrets taken out: enough for any error message, however long the page is."""
     body = bytearray()
+    if not _is_readable(response):
+        return b""
     async for piece in response.aiter_bytes():
         body += piece
         if len(body) >= MAX_ERROR_BODY_BYTES:
             break
-    return bytes(body[:MAX_ERROR_BODY_BYTES])
+    return secrets.out_of(bytes(body[:MAX_ERROR_BODY_BYTES]), cut=len(body) >= MAX_ERROR_BODY_BYTES)
 
 
 def _ours(peer: Peer, error: Exception) -> ProviderError:

@@ -17,9 +17,10 @@ import httpx
 from statewright_providers.address import checked_key
 from statewright_providers.connection import Connection, HttpTransport
 from statewright_providers.foreign_json import mapping, parse
-from statewright_providers.http import Endpoint, Peer, read_capped
+from statewright_providers.http import Endpoint, Peer, bounded_pieces, read_capped
 from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
+from statewright_providers.redacted_reply import RedactingObserver, redacted, stands_in_pieces
 from statewright_providers.sse import ServerSentEvent, SSEParser
 from statewright_states.errors import ConfigurationError, MalformedReply, StreamCutShort
 from statewright_states.words.chat_shape import plain_shape
@@ -34,6 +35,8 @@ MAX_COMPLETION_TOKENS_HOSTS = ("api.openai.com", ".api.openai.com", ".openai.azu
 servers know only the old one. An entry with a leading dot names the hosts below it."""
 
 END_MARKER = b"[DONE]"
+LEFT_OUT = b": left out, because the service said the key in it, and not in one piece"
+"""What is kept in the place of a reply whose bytes hold pieces of a secret, which cannot be told from what is none."""
 DRAIN_TIMEOUT_S = 1.0
 """How long the end of the body is awaited after the end marker, so that the connection can be used again."""
 
@@ -89,17 +92,29 @@ class OpenAIChatProvider:
 
     async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
         """One attempt: the complete reply, or a ProviderError."""
+        secrets = self._endpoint.peer.secrets
+        watching = RedactingObserver(observer, secrets) if secrets.plain else observer
+        reply = await self._reply(request, watching)
+        if isinstance(watching, RedactingObserver):
+            watching.ended()
+        return redacted(reply, secrets)
+
+    async def _reply(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
+        """The reply as the service sent it."""
         if request.tools != self._tools:
             self._tools, self._encoded_tools = request.tools, encode_tools(request.tools)
+        peer = self._endpoint.peer
         body = encode(request, model=self._name, tools=self._encoded_tools, limit_field=self._limit_field)
         sending = self._endpoint.post(body, idle_timeout_s=request.idle_timeout_s, on_resend=observer.resent)
         async with sending as response:
             if not response.is_success:
-                raise map_errors(self._endpoint.peer, response.status_code, response.headers, await read_capped(response))
+                body = await read_capped(response, peer.secrets)
+                raise map_errors(peer, response.status_code, response.headers, body)
             observer.began()
             if _is_stream(response, request):
                 return await self._receive(response, request, observer)
-            reply, chunks = decode(await response.aread(), self._endpoint.peer, request.messages)
+            body = b"".join([piece async for piece in bounded_pieces(response, peer, request.max_reply_bytes)])
+            reply, chunks = decode(body, peer, request)
             if request.stream:  # asked for, and not honoured by the server
                 _show(chunks, observer)
             return reply
@@ -109,17 +124,21 @@ class OpenAIChatProvider:
         await self._endpoint.aclose()
 
     async def _receive(self, response: httpx.Response, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
-        parser, decoder = SSEParser(), StreamDecoder(self._endpoint.peer, request.messages)
+        peer = self._endpoint.peer
+        parser, decoder = SSEParser(), StreamDecoder(peer, request)
         shown = observer if request.stream else None
         try:
             async with asyncio.timeout(None) as patience:
-                async for piece in response.aiter_bytes():
-                    for event in parser.feed(piece):
+                async for piece in bounded_pieces(response, peer, request.max_reply_bytes):
+                    for event in parser.feed(piece) if not decoder.ended else ():
                         _show(decoder.add(event), shown)
                     if decoder.ended and patience.when() is None:
                         patience.reschedule(asyncio.get_running_loop().time() + DRAIN_TIMEOUT_S)
         except (TimeoutError, httpx.TransportError):
             if not decoder.is_whole:
+                raise
+        except MalformedReply:
+            if not decoder.ended:  # else it is what follows the end that is too long
                 raise
         for event in parser.close():
             _show(decoder.add_unterminated(event), shown)
@@ -181,13 +200,14 @@ def _limit_field(host: str) -> str:
 # -- decode ----------------------------------------------------------------------------------------------------------
 
 
-def decode(body: bytes, peer: Peer, messages: Sequence[Message] = ()) -> tuple[LLMResponse, list[StreamChunk]]:
+def decode(body: bytes, peer: Peer, request: ModelRequest) -> tuple[LLMResponse, list[StreamChunk]]:
     """The reply in a plain body, and its text for whoever watches. Raises a ProviderError."""
     payload = _payload(body, peer)
-    reply = ChatReply(messages)
+    reply = ChatReply(request.messages)
     chunks = reply.add(payload)
+    _bound_calls(reply, peer, request)
     _demand_choice(reply, body, peer)
-    return reply.response(body), chunks
+    return reply.response(_kept(reply, body, peer)), chunks
 
 
 class StreamDecoder:
@@ -197,9 +217,10 @@ class StreamDecoder:
     finish reason a reply says nothing more (only usage may be missing then). A stream that ends before is cut short.
     """
 
-    def __init__(self, peer: Peer, messages: Sequence[Message] = ()) -> None:
+    def __init__(self, peer: Peer, request: ModelRequest) -> None:
         self._peer = peer
-        self._reply = ChatReply(messages)
+        self._request = request
+        self._reply = ChatReply(request.messages)
         self._received: list[bytes] = []
         self.ended = False
 
@@ -218,7 +239,9 @@ class StreamDecoder:
             return []
         if event.event == b"error":
             raise map_stream_error(self._peer, data)
-        return self._reply.add(_payload(data, self._peer))
+        chunks = self._reply.add(_payload(data, self._peer))
+        _bound_calls(self._reply, self._peer, self._request)
+        return chunks
 
     def add_unterminated(self, event: ServerSentEvent) -> list[StreamChunk]:
         """Take in an event whose closing blank line never came. If its data is no JSON, the stream was cut inside it."""
@@ -235,7 +258,7 @@ class StreamDecoder:
             raise self._cut_short()
         raw = b"\n".join(self._received)
         _demand_choice(self._reply, raw, self._peer)
-        return self._reply.response(raw)
+        return self._reply.response(_kept(self._reply, raw, self._peer))
 
     def _cut_short(self) -> StreamCutShort:
         return StreamCutShort(
@@ -264,9 +287,24 @@ def _demand_choice(reply: ChatReply, received: bytes, peer: Peer) -> None:
         raise _malformed(peer, "holds no choice", received)
 
 
+def _bound_calls(reply: ChatReply, peer: Peer, request: ModelRequest) -> None:
+    if reply.call_count > request.max_calls_per_reply:
+        raise MalformedReply(
+            f"{peer.model}: the reply asks for more than {request.max_calls_per_reply} tool calls",
+            where=peer.url,
+            cure="try again; allow more by max_calls_per_reply",
+        )
+
+
+def _kept(reply: ChatReply, received: bytes, peer: Peer) -> bytes:
+    """What is kept of the bytes; secrets that stand in them whole are taken out later, with those of the reply."""
+    in_pieces = any(stands_in_pieces(pieces, peer.secrets) for pieces in reply.pieces())
+    return LEFT_OUT if in_pieces else received
+
+
 def _malformed(peer: Peer, what: str, received: bytes) -> MalformedReply:
     return MalformedReply(
-        f"{peer.model}: the reply {what}: {peer.quote(received[:2000].decode('utf-8', 'replace')) or '(empty)'}",
+        f"{peer.model}: the reply {what}: {peer.quote(received) or '(empty)'}",
         where=peer.url,
         cure="check that base_url is the address of a Chat Completions API (mostly it ends in /v1)",
     )

@@ -19,11 +19,17 @@ from dataclasses import dataclass, field
 from itertools import count as counting
 from typing import Any
 
-from statewright_providers.foreign_json import count, joined, mapping, sequence, text
+from statewright_providers.foreign_json import count, joined, mapping, sequence, text, texts_in
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage, encode_json
 
 FINISH_REASONS: Mapping[str, str] = {"function_call": "tool_calls"}
 """Vendor words with a neutral meaning. The others are neutral already, or kept as they are."""
+
+READ_FIELDS = {"role", "content", "refusal", "tool_calls", "function_call"}
+"""What becomes part of the response. Of the other fields of a delta only the texts are kept, to be searched."""
+
+MAX_NAME_CHARS = 1_000
+"""A tool's name that is longer does not grow further: no tool has such a name."""
 
 UNSTATED = "unknown"
 """The finish reason of text that came whole without one: not a stop, for nobody said so."""
@@ -33,6 +39,8 @@ UNSTATED = "unknown"
 class _OpenCall:
     id: str = ""
     name: str = ""
+    names: list[str] = field(default_factory=list[str])
+    """The pieces of the name."""
     arguments: list[str] = field(default_factory=list[str])
 
 
@@ -42,9 +50,12 @@ class ChatReply:
     def __init__(self, messages: Sequence[Message] = ()) -> None:
         self._messages = messages
         self._text: list[str] = []
+        self._beside: dict[str, list[str]] = {}
         self._refused = False
         self._calls: list[_OpenCall] = []
         self._call_at: dict[int, _OpenCall] = {}
+        self._call_of: dict[str, _OpenCall] = {}
+        """By id, the first that has it."""
         self._usage: Usage | None = None
         self._model: str | None = None
         self.finish_reason: str | None = None
@@ -76,10 +87,24 @@ class ChatReply:
             raw=raw,
         )
 
+    @property
+    def call_count(self) -> int:
+        return len(self._calls)
+
+    def pieces(self) -> Iterator[Sequence[str]]:
+        """The texts as they came: of each kind all pieces, in order, also of what no response holds."""
+        yield self._text
+        yield from self._beside.values()
+        for call in self._calls:
+            yield call.arguments
+            yield call.names
+
     def _add_delta(self, delta: Mapping[str, Any], *, whole: bool) -> list[StreamChunk]:
         reasoning = text(delta.get("reasoning_content")) or text(delta.get("reasoning"))
         refusal = text(delta.get("refusal"))
         content = _text_of(delta.get("content")) + refusal
+        for name in delta.keys() - READ_FIELDS:
+            self._beside.setdefault(name, []).extend(texts_in(delta[name]))
         self._refused = self._refused or bool(refusal)
         self._text.append(content)
         pieces = [mapping(piece) for piece in sequence(delta.get("tool_calls"))]
@@ -94,9 +119,12 @@ class ChatReply:
         identity, function = text(piece.get("id")), mapping(piece.get("function"))
         name = text(function.get("name"))
         call = self._open_call(index if isinstance(index, int) else None, identity, name)
-        call.id = call.id or identity
-        if name != call.name:
+        if identity and not call.id:
+            call.id = identity
+            self._call_of.setdefault(identity, call)
+        if name != call.name and len(call.name) < MAX_NAME_CHARS:
             call.name += name
+            call.names.append(name)
         arguments = function.get("arguments")
         if arguments is not None:
             call.arguments.append(arguments if isinstance(arguments, str) else encode_json(arguments).decode())
@@ -106,7 +134,7 @@ class ChatReply:
         if index is not None:
             call = self._call_at.get(index)
         elif identity:
-            call = next((call for call in self._calls if call.id == identity), None)
+            call = self._call_of.get(identity)
         else:
             call = self._calls[-1] if self._calls else None
         if call is None or _begins_another(call, index, identity, name):

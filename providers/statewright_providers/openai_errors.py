@@ -60,6 +60,9 @@ TYPES: Mapping[str, type[ProviderError]] = {
 }
 """Inside a stream, where no status tells; whatever is not named here is the server's failure."""
 
+MAX_WAIT_S = 365 * 86400.0
+"""Nobody waits as long; what a run really waits is bounded by its configuration."""
+
 OVERFLOW_PHRASES = ("maximum context length", "ContextWindowExceededError")
 """vLLM, LiteLLM and OpenRouter type an overflow as a bare 400. Only where a service gives no code of its own, and only
 to tell an overflow from other bad requests, its text is looked at."""
@@ -121,7 +124,7 @@ def read_complaint(body: bytes) -> Complaint:
 
 
 def retry_after_s(headers: Mapping[str, str]) -> float | None:
-    """The wait the service asks for, in seconds; None when it names none, or none that can be read.
+    """The wait the service asks for, in seconds, a year at most; None when it names none, or none that can be read.
 
     ``retry-after-ms`` (OpenAI, Azure) is the finer one and wins. ``Retry-After`` (RFC 9110, 10.2.3) is seconds or a date;
     a date is counted from the reply's own ``Date``, so that a clock that is wrong here, or there, does not matter.
@@ -132,9 +135,9 @@ def retry_after_s(headers: Mapping[str, str]) -> float | None:
         except ValueError:
             continue
         if isfinite(wait) and wait >= 0:
-            return wait
+            return min(wait, MAX_WAIT_S)
     until, now = _date(headers.get("retry-after", "")), _date(headers.get("date", ""))
-    return max((until - now).total_seconds(), 0.0) if until and now else None
+    return min(max((until - now).total_seconds(), 0.0), MAX_WAIT_S) if until and now else None
 
 
 def _by_words(complaint: Complaint, status: int) -> type[ProviderError] | None:
@@ -163,6 +166,6 @@ def _said(peer: Peer, complaint: Complaint) -> str:
 def _date(value: str) -> datetime | None:
     try:
         date = parsedate_to_datetime(value)
-    except ValueError:
+    except (ValueError, ArithmeticError):  # no date, or one with a field or an offset that no date has
         return None
     return date if date.tzinfo else None

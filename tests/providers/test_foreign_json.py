@@ -6,8 +6,10 @@ import json
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from statewright_providers.foreign_json import count, joined, mapping, parse, sequence, text, whole_number
+from statewright_states.words.messages import encode_json
 from wire import JSON_VALUES
 
 
@@ -31,17 +33,41 @@ def test_what_is_not_json_is_a_value_error(data: bytes) -> None:
         parse(data)
 
 
-@given(JSON_VALUES)
+@pytest.mark.parametrize("depth", [99, 100, 101, 500, 1000, 5000])
+def test_what_is_nested_too_deeply_is_no_json_here(depth: int) -> None:
+    for opened, closed in (("[", "]"), ('{"a":', "}")):
+        data = (opened * depth + "1" + closed * depth).encode()
+        if depth <= 100:
+            assert encode_json(parse(data)) == data
+        else:
+            with pytest.raises(ValueError, match=r"nested too deeply|recursion"):
+                parse(data)
+    assert parse(b"[" + b'[],"[[{",' * 500 + b"{}]"), "only depth counts"
+
+
+@given(JSON_VALUES | st.sampled_from([10**400, -(10**400), 2**64, 1e308, "9" * 19]))
 def test_any_value_can_be_read_as_any_type(value: object) -> None:
     assert isinstance(mapping(value), dict)
     assert len(sequence(value)) >= 0
     assert isinstance(text(value), str)
-    assert count(value) >= 0
+    assert 0 <= count(value) <= 2**53
 
 
 @pytest.mark.parametrize(
     ("value", "number"),
-    [(429, 429), ("429", 429), (4.0, 4), (True, None), (float("nan"), None), ("4x", None)],
+    [
+        (10**400, None),
+        (2**64, None),
+        (1e308, None),
+        ("9" * 19, None),
+        (2**53, 2**53),
+        (429, 429),
+        ("429", 429),
+        (4.0, 4),
+        (True, None),
+        (float("nan"), None),
+        ("4x", None),
+    ],
     ids=repr,
 )
 def test_a_number_is_read_however_it_is_spelled(value: object, number: int | None) -> None:

@@ -18,6 +18,7 @@ from local_server import Answer, LocalServer, chunked, deaf, local_server, plain
 from statewright_providers.address import is_loopback
 from statewright_providers.http import Peer
 from statewright_providers.openai_chat import OpenAIChatProvider
+from statewright_providers.redaction import secrets_of
 from statewright_states.errors import (
     AttemptTimedOut,
     ConfigurationError,
@@ -342,14 +343,14 @@ def test_cancellation_passes_through_and_closes_the_connection() -> None:
 
 
 def test_a_quote_is_one_printable_line_of_bounded_length_without_the_key() -> None:
-    peer = Peer("openai:m", "http://h", KEY)
+    peer = Peer("openai:m", "http://h", secrets_of(KEY))
     assert peer.quote(f"bad key\n\x1b[31m {KEY}!") == "bad key [31m [key]!"
     assert len(peer.quote("x" * 10_000)) == 500
     assert KEY not in repr(peer)
 
 
 def test_a_placeholder_key_does_not_garble_messages() -> None:
-    assert Peer("openai:m", "http://h", "x").quote("max exceeded") == "max exceeded"
+    assert Peer("openai:m", "http://h", secrets_of("x")).quote("max exceeded") == "max exceeded"
 
 
 def test_no_error_shows_the_key_even_when_the_service_does() -> None:

@@ -15,6 +15,7 @@ from statewright_providers.openai_errors import CODES, CURES, STATUS_CLASSES, ST
 from statewright_states.errors import (
     AuthenticationFailed,
     ContextOverflow,
+    MalformedReply,
     ModelNotFound,
     ProviderError,
     QuotaExhausted,
@@ -23,7 +24,7 @@ from statewright_states.errors import (
     ServerFailed,
 )
 from transcripts import read_transcript
-from wire import JSON, Watcher, receive
+from wire import JSON, Watcher, completion, receive
 
 
 def error_of(status: int, body: Any, *, headers: dict[str, str] | None = None, stream: bool = False) -> ProviderError:
@@ -182,3 +183,53 @@ def test_a_date_is_counted_from_the_replys_own_date(now: datetime, wait_s: int) 
 def test_no_header_however_strange_raises(retry_after: str, date: str) -> None:
     wait_s = retry_after_s({"retry-after": retry_after, "date": date})
     assert wait_s is None or wait_s >= 0
+
+
+# -- values that no service means ------------------------------------------------------------------------------------
+
+FAR = "Mon, 01 Jan 2029 00:00:00"
+
+
+@pytest.mark.parametrize("code", ["1" * 400, "-" + "1" * 400, "1e400", "[" * 1000 + "]" * 1000, "18446744073709551616"])
+def test_a_code_beyond_all_bounds_is_an_error_of_ours(code: str) -> None:
+    body = f'{{"error": {{"message": "no", "code": {code}}}}}'.encode()
+    assert error_of(400, body).status_code == 400
+    with pytest.raises(ProviderError):
+        receive(b"data: " + body + b"\n\n", stream=True)
+
+
+@given(
+    st.one_of(
+        st.sampled_from(
+            ["9" * 400, "1e308", "1e400", "-1", "nan", "inf", f"{FAR} +99999999999999", f"{FAR} -9999", f"{FAR} +2400"]
+        ),
+        st.integers().map(str),
+        st.floats().map(str),
+        st.from_regex(r"[A-Z][a-z]{2}, \d{1,3} [A-Z][a-z]{2} \d{1,6} \d{1,3}:\d{1,3}(:\d{1,3})? [+-]?\d{0,30}", fullmatch=True),
+        st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E), max_size=60),
+    ),
+    st.sampled_from(["", FAR, f"{FAR} GMT", f"{FAR} +99999999999999"]),
+)
+def test_no_wish_to_wait_raises_or_is_endless(wish: str, date: str) -> None:
+    for name in ("retry-after", "retry-after-ms"):
+        wait = retry_after_s({name: wish, "date": date})
+        assert wait is None or 0 <= wait <= 365 * 86400
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_arguments_as_an_object_nested_without_end_are_a_malformed_reply(stream: bool) -> None:
+    for depth in (200, 900, 1000, 100_000):
+        arguments = "[" * depth + "]" * depth
+        asked = f'{{"tool_calls": [{{"index": 0, "id": "c", "function": {{"name": "f", "arguments": {arguments}}}}}]}}'
+        name = "delta" if stream else "message"
+        body = f'{{"choices": [{{"index": 0, "finish_reason": "stop", "{name}": {asked}}}]}}'
+        with pytest.raises(MalformedReply):
+            receive(f"data: {body}\n\n".encode() if stream else body.encode(), stream=stream)
+
+
+@pytest.mark.parametrize("tokens", ["18446744073709551616", "18446744073709551615", "1" * 400, "-1", "1e400"])
+def test_usage_beyond_all_bounds_is_no_usage(tokens: str) -> None:
+    body = json.dumps({**completion(content="5"), "usage": {"prompt_tokens": -99}}).replace("-99", tokens)
+    usage = receive(body.encode()).usage
+    assert usage is not None
+    assert usage.input_tokens == 0

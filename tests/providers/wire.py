@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from statewright_providers.connection import HttpTransport
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk
-from statewright_states.words.ports import ModelRequest
+from statewright_states.words.ports import MAX_CALLS_PER_REPLY, ModelRequest
 
 QUESTION = (Message("system", "Be exact."), Message("user", "What is 2 + 3?"))
 EVENT_STREAM = {"content-type": "text/event-stream"}
@@ -106,11 +106,13 @@ def receive(
     watcher: Watcher | None = None,
     messages: tuple[Message, ...] = QUESTION,
     api_key: str | None = None,
+    max_calls: int = MAX_CALLS_PER_REPLY,
 ) -> LLMResponse:
     """What a provider makes of a response whose body comes in these pieces."""
     sent = headers if headers is not None else EVENT_STREAM if stream and status == 200 else JSON
     provider = provider_for(lambda _: httpx.Response(status, headers=sent, content=_each(pieces)), api_key=api_key)
-    return asyncio.run(provider.complete(ModelRequest(messages, stream=stream), watcher or Watcher()))
+    request = ModelRequest(messages, stream=stream, max_calls_per_reply=max_calls)
+    return asyncio.run(provider.complete(request, watcher or Watcher()))
 
 
 def requested(request: ModelRequest, *, base_url: str = "http://model.test/v1", api_key: str | None = None) -> httpx.Request:

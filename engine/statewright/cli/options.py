@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from cyclopts import Group, Parameter
 
 from statewright.agent.agent_files import Agent, Agents, AgentTable, check_table, merged
-from statewright.agent.assemble import connect
+from statewright.agent.assemble import connect, shown_address
 from statewright.cli.output import typed
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
@@ -71,8 +71,11 @@ class ModelOptions:
         return registry
 
     def again(self) -> str:
-        """These options as somebody would type them for the same run; the run itself remembers its model."""
-        given = ["--base-url", self.base_url] if self.base_url else []
+        """These options as somebody would type them for the same run; the run itself remembers its model.
+
+        Where the address holds a key, ``[key]`` stands for it, to be typed in.
+        """
+        given = ["--base-url", shown_address(self.base_url)] if self.base_url else []
         given += [word for tools in self.tools for word in ("--tools", tools)]
         return _typed([*given, *(("--workspace", str(self.workspace)) if self.workspace else ())])
 

@@ -25,6 +25,8 @@ except ImportError:  # not a Unix: what was typed before the question cannot be 
 
 STDIN = 0
 MAX_LINE_BYTES = 4096
+MAX_GROWTH = 10
+"""Arguments that indenting makes longer than this many times are nested so deeply that nobody could read them indented."""
 MEANINGS = {"y": "yes, run it", "r": "reviewed, not decided", "n": "no", "q": "no, and end the run"}
 STATEMENTS = {"y": Statement.APPROVED, "r": Statement.REVIEWED, "n": Statement.REJECTED, "q": Statement.REJECTED}
 AFTER_A_LOST_OUTCOME = {"y": "go on", "n": "end the run"}
@@ -158,6 +160,7 @@ def _choices(answers: dict[str, str]) -> Text:
 def pretty(arguments: str) -> str:
     """The arguments for a person, every character that could deceive spelled out."""
     try:
-        return printable(json.dumps(json.loads(arguments), indent=2, ensure_ascii=False))
-    except ValueError:
+        indented = json.dumps(json.loads(arguments), indent=2, ensure_ascii=False)
+    except (ValueError, RecursionError):
         return printable(arguments)
+    return printable(indented if len(indented) <= MAX_GROWTH * max(len(arguments), 80) else arguments)

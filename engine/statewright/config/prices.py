@@ -15,12 +15,14 @@ from statewright.config.settings import AgentConfig, ModelPrice
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.messages import Usage
 
+MAX_MICROUSD = 10**15
+"""A sum of thousands of them is still a number that every reader of JSON knows exactly."""
 PARTS = 1_000_000
 """A price per token is counted in millionths of a millionth of a dollar."""
 
 
 def cost_microusd(price: ModelPrice | None, usage: Usage) -> int:
-    """The cost of one attempt in millionths of a US dollar, rounded up; 0 without a price.
+    """The cost of one attempt in millionths of a US dollar, rounded up, a billion dollars at most; 0 without a price.
 
     ``input_tokens`` include the cached ones; should a provider count more cached ones than input, all of them are paid.
     """
@@ -33,7 +35,7 @@ def cost_microusd(price: ModelPrice | None, usage: Usage) -> int:
         + usage.cached_input_tokens * _parts(cached_usd)
         + usage.output_tokens * _parts(price.output_usd)
     )
-    return -(-parts // PARTS)
+    return min(-(-parts // PARTS), MAX_MICROUSD)
 
 
 def _parts(usd_per_million: Decimal | float | str) -> int:

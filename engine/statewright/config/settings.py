@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, Validation
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 from statewright_states.words.approval import ApprovalRule, actor_key, same_actor
+from statewright_states.words.ports import MAX_CALLS_PER_REPLY, MAX_REPLY_BYTES
 from statewright_states.words.tool_effects import ConfirmMode
 from statewright_states.words.vocabulary import StopReason
 
@@ -275,6 +276,10 @@ class AgentConfig(_Configuration):
     idle_stream_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
     temperature: float | None = None
     max_output_tokens: Positive | None = None
+    max_reply_bytes: Positive = MAX_REPLY_BYTES
+    """Longest reply that is read from a server, as its bytes come; more is a malformed reply, which is asked for again."""
+    max_calls_per_reply: Positive = MAX_CALLS_PER_REPLY
+    """Most tool calls in one reply; more is a malformed reply too."""
     output_type: Literal["text"] | None = None
     retry: RetryConfig = Field(default_factory=RetryConfig)
     context: ContextConfig = Field(default_factory=ContextConfig)

@@ -19,6 +19,10 @@ from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
 
 OUTPUT_CHARS = 4_000
+MAX_ISSUES = 20
+WORD_CHARS = 1_000
+MAX_FENCED_CHARS = 20_000
+"""In longer texts fences are not looked for: each that stands open would be searched to the end."""
 FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 
 
@@ -57,7 +61,7 @@ class SelfEvaluator:
         """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object.
 
         None where there is none: no JSON object, a name given twice, a ``completed`` that is no boolean, or a ``confidence``
-        that is no finite number.
+        that is no number a float can hold. Of issues the first 20 count; of each, and of the suggestion, 1 000 characters.
         """
         for candidate in _candidates(text):
             result = _verdict(candidate)
@@ -78,7 +82,7 @@ def _listed(lines: Sequence[str]) -> str:
 
 def _candidates(text: str) -> Iterator[str]:
     yield text
-    for match in FENCE.finditer(text):
+    for match in FENCE.finditer(text if len(text) <= MAX_FENCED_CHARS else ""):
         yield match.group(1)
     start = text.find("{")
     if start >= 0:
@@ -106,14 +110,26 @@ def _verdict(candidate: str) -> EvalResult | None:
     completed, confidence, issues = fields.get("completed"), fields.get("confidence"), fields.get("issues")
     if not isinstance(completed, bool) or isinstance(confidence, bool) or not isinstance(confidence, int | float):
         return None
-    if not math.isfinite(confidence):
+    try:
+        share = float(confidence)
+    except OverflowError:
         return None
+    if not math.isfinite(share):
+        return None
+    named = cast("list[object]", issues)[:MAX_ISSUES] if isinstance(issues, list) else []
     return EvalResult(
         completed,
-        min(max(float(confidence), 0.0), 1.0),
-        tuple(str(issue) for issue in cast("list[object]", issues)) if isinstance(issues, list) else (),
-        str(fields.get("suggestion") or ""),
+        min(max(share, 0.0), 1.0),
+        tuple(_in_words(issue) for issue in named),
+        _in_words(fields.get("suggestion") or ""),
     )
+
+
+def _in_words(value: object) -> str:
+    try:
+        return str(value)[:WORD_CHARS]
+    except RecursionError:
+        return "(nested too deeply to be read)"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

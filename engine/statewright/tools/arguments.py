@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from typing import Any, NoReturn
 
 from pydantic import ValidationError
@@ -66,8 +67,7 @@ def _check_json(text: str) -> None:
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         raise BadArguments(f"{twice}: this name is given more than once in one object; give it once")
     return value
 
@@ -111,5 +111,8 @@ def _problem(problem: ErrorDetails, parameters: Parameters) -> str:
 
 def _shown(value: object) -> str:
     """The value in JSON, shortened: a model knows its own words again."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=str)
+    except RecursionError:
+        return "a value that is nested too deeply"
     return text if len(text) <= MAX_SHOWN_CHARS else f"{text[:MAX_SHOWN_CHARS]}..."

@@ -12,6 +12,10 @@ from typing import Protocol, runtime_checkable
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema
 
+MAX_REPLY_BYTES = 64 * 1024 * 1024
+"""Some 200 000 tokens of a stream, in which an event takes 300 bytes for each."""
+MAX_CALLS_PER_REPLY = 256
+
 # -- models ----------------------------------------------------------------------------------------------------------
 
 
@@ -26,6 +30,10 @@ class ModelRequest:
     max_output_tokens: int | None = None
     idle_timeout_s: float = 120.0
     """The longest silence allowed while a reply is awaited or arrives (between two pieces of it)."""
+    max_reply_bytes: int = MAX_REPLY_BYTES
+    """A reply that is longer on the wire is a MalformedReply; no more of it is read."""
+    max_calls_per_reply: int = MAX_CALLS_PER_REPLY
+    """A reply that asks for more tools is a MalformedReply."""
 
 
 class ReplyObserver(Protocol):

@@ -48,7 +48,8 @@ class SignedProvider:
         body = b"\n".join(message.encoded_by(encode_message) for message in request.messages)
         async with self._endpoint.post(body, idle_timeout_s=request.idle_timeout_s) as response:
             if not response.is_success:
-                raise RequestRejected((await read_capped(response)).decode(), where="signed", cure="send it back as it was")
+                said = await read_capped(response, self._endpoint.peer.secrets)
+                raise RequestRejected(said.decode(), where="signed", cure="send it back as it was")
             observer.began()
             return decode(await response.aread())
 

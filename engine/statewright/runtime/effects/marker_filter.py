@@ -31,10 +31,11 @@ class MarkerFilter:
             return
         self._waiting.append(chunk)
         if chunk.type == "content":
-            self._text += chunk.data
-            text = self._text.lstrip()
+            text = (self._text + chunk.data).lstrip()
             if not self._marker.startswith(text) and text.rstrip() != self._marker:
                 self.release()
+            # Blanks in front do not count and those behind are as good as one: no piece is looked at twice.
+            self._text = f"{self._marker} " if len(text) > len(self._marker) else text
 
     def release(self) -> None:
         """The reply is text: show the chunks that wait, and hold no more back."""

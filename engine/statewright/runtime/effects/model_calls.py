@@ -15,6 +15,7 @@ from statewright.core.replies import cut_off, finish_of, is_silent
 from statewright.hooks import Decided, HookPoint, ModelCall
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.marker_filter import MarkerFilter
+from statewright.runtime.effects.reply_bounds import MAX_ERROR_CHARS, MAX_WORD_CHARS, bounded, failed_attempt
 from statewright.runtime.effects.tasks import TaskOwner
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
@@ -132,6 +133,8 @@ class ModelCalls:
             temperature=config.temperature,
             max_output_tokens=config.max_output_tokens if talking else None,
             idle_timeout_s=config.idle_stream_timeout_s,
+            max_reply_bytes=config.max_reply_bytes,
+            max_calls_per_reply=config.max_calls_per_reply,
         )
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
@@ -192,21 +195,14 @@ class ModelCalls:
         try:
             response = cast("object", await provider.complete(request, observer))
         except ProviderError as error:
-            return AttemptFailed(
-                command.send,
-                error.fault,
-                type(error).__name__,
-                str(error),
-                error.status_code,
-                None if error.retry_after_s is None else float(error.retry_after_s),
-                observer.shown,
-            )
+            return failed_attempt(command.send, error, shown=observer.shown)
         except Exception as error:  # a provider that breaks its contract is a provider that failed, not an engine that did
-            return _failed(command, Fault.REJECTED, type(error).__name__, str(error), observer.shown)
+            return _failed(command, Fault.REJECTED, type(error).__name__, str(error)[:MAX_ERROR_CHARS], observer.shown)
         if not isinstance(response, LLMResponse):  # whoever wrote the provider may have got it wrong
             what = f"{provider.model} gave {type(response).__name__}, an LLMResponse is expected"
             return _failed(command, Fault.REJECTED, "MalformedReply", what, observer.shown)
         observer.began()
+        response = bounded(response)
         if not self._silent(response):
             observer.release()
         return self._replied(command, provider.model, response)
@@ -275,12 +271,12 @@ def _failed(command: SendRequest, fault: Fault, error: str, message: str, shown:
 
 
 def _with_own_ids(parts: Sequence[Part], call: str) -> list[Part]:
-    """The parts, their calls with ids that are present and differ; results are matched to calls by them."""
+    """The parts, their calls with ids that are present, not endless, and differ; results are matched to calls by them."""
     seen: set[str] = set()
     named: list[Part] = []
     for part in parts:
         if isinstance(part, ToolCall):
-            identity = part.id if part.id and part.id not in seen else f"{call}-{len(seen) + 1}"
+            identity = part.id if 0 < len(part.id) <= MAX_WORD_CHARS and part.id not in seen else f"{call}-{len(seen) + 1}"
             seen.add(identity)
             part = part if identity == part.id else replace(part, id=identity)  # noqa: PLW2901 - the same part, named
         named.append(part)
