@@ -78,7 +78,7 @@ PROFILES: Mapping[str, Profile] = {
             },
         ),
         # It cannot know what was done already: a person is asked before what cannot be taken back is done, perhaps again, and
-        # nobody could be asked about a tool that declares nothing.
+        # of a tool that declares nothing that person could not say whether doing it again is harmless.
         Profile(
             "resume",
             "goes on with work that was begun, within short limits, with tools that declare what they do",

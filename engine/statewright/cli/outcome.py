@@ -111,6 +111,7 @@ def _how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[
     plain = pending.outcome_lost or pending.sign_off == UNSIGNED
     return [
         Text.assemble("  ", (one_line(pending.name), "bold"), f" {arguments}  ", question),
+        *([Text(f"  {one_line(pending.remark)}")] if pending.remark else []),
         *([] if plain else [Text(f"  {one_line(progress(pending.sign_off))}")]),
         Text.assemble(("  yes     ", "dim"), f"statewright approve {target}"),
         Text.assemble(("  no      ", "dim"), f"statewright reject {target}"),

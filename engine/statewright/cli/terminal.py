@@ -147,8 +147,9 @@ def _show(console: Console, request: ApprovalRequest, answers: dict[str, str], r
     console.print(Text(f"  digest {request.digest}", style="dim"))
     if request.outcome_lost:
         console.print("  It had begun when the process died, and nobody knows how it ended. Look first; it is not run again.")
-    if remark:
-        console.print(Text(f"  {one_line(remark)}"))
+    for said in (request.remark, remark):
+        if said:
+            console.print(Text(f"  {one_line(said)}"))
     console.print(_choices(answers))
 
 

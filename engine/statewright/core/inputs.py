@@ -25,6 +25,11 @@ from statewright_states.words.messages import Message, ToolCall, ToolSchema
 from statewright_states.words.tool_effects import ToolEffect, needs_person
 from statewright_states.words.vocabulary import ToolRequest
 
+HOW_TO_DECLARE = (
+    "This tool declares no effect, so it counts as irreversible. Declare what it does: "
+    '@tool(effect="read"), "idempotent" or "irreversible".'
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCard:
@@ -47,6 +52,11 @@ class ToolCard:
     def schema(self) -> ToolSchema:
         """What the model is told."""
         return ToolSchema(self.name, self.description, encode(self.parameters))
+
+    @property
+    def remark(self) -> str:
+        """What a person who is asked about a call should know of the tool; empty where it says itself what it does."""
+        return HOW_TO_DECLARE if self.effect is ToolEffect.UNDECLARED else ""
 
 
 class Inputs(Protocol):
@@ -106,6 +116,11 @@ class RunInputs:
             return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
         person = needs_person(self.config.confirm_mode, card.sensitive) and not self.config.dry_run
         return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
+
+    def remark(self, name: str) -> str:
+        """What a person who is asked about a call of this tool should know of it."""
+        card = self.cards.get(name)
+        return "" if card is None else card.remark
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
         """The run's header; what it refers to is put among the payloads."""

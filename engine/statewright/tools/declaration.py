@@ -106,10 +106,10 @@ def tool(
 ) -> Any:
     """Declare a function as a tool: ``@tool``, or ``@tool(effect="read", ...)``.
 
-    ``effect`` is ``read``, ``idempotent``, ``irreversible``, or ``undeclared`` when left out. ``sensitive`` is True by
-    default for irreversible tools only. ``parallel`` is True by default for all but irreversible tools: what nobody
-    declared is taken to be independent, as models expect, while what cannot be taken back happens in the order asked.
-    ``name`` is the function's own unless given. Raises ToolDeclarationError.
+    ``effect`` is ``read``, ``idempotent``, ``irreversible``, or ``undeclared`` when left out, which counts as irreversible.
+    ``sensitive`` is True by default for irreversible tools only: a person is asked about them. ``parallel`` is True by
+    default for all but these: what cannot be taken back happens in the order asked. ``name`` is the function's own
+    unless given. Raises ToolDeclarationError.
     """
 
     def declare(declared: Callable[..., Any]) -> DeclaredTool[..., Any]:
@@ -119,7 +119,7 @@ def tool(
         known_name = _checked_name(name if name is not None else declared.__name__, where)
         docstring = parse_docstring(inspect.getdoc(declared))
         parameters = parameters_of(declared, docstring, where)
-        irreversible = known_effect is ToolEffect.IRREVERSIBLE
+        irreversible = known_effect in (ToolEffect.IRREVERSIBLE, ToolEffect.UNDECLARED)  # else it would run unasked by omission
         return DeclaredTool(
             name=known_name,
             description=docstring.description,

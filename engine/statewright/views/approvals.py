@@ -26,6 +26,8 @@ class ApprovalRequest:
     outcome_lost: bool = False
     sign_off: SignOff = UNSIGNED
     """What the call's approval takes, and who has reviewed and approved it so far."""
+    remark: str = ""
+    """What whoever decides should know besides, such as that the tool declares no effect."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -92,6 +92,8 @@ class PendingApproval:
     """Whether the question is how to go on after a lost outcome, and not whether to run the call."""
     sign_off: SignOff = UNSIGNED
     """What the call's approval takes, and who has reviewed and approved it so far."""
+    remark: str = ""
+    """What whoever decides should know besides, such as that the tool declares no effect."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ MAX_CHARS = 15_000
 """How long a result may be: below the bound at which the loop cuts results, so that none is cut in its middle."""
 MAX_LISTED = 500
 MAX_COMMAND_S = 600.0
+LEFT = "processes that it started could not be ended"
 
 
 def workspace_tools(
@@ -137,7 +138,7 @@ class _WorkspaceTools:
         return f"edited {shown_path(parts)} at line {before.count(chr(10)) + 1}"
 
     async def run_command(self, command: list[str], timeout_s: float = 60) -> str:
-        """Run a program in the workspace's root, without a shell or input, and read its output; nothing it starts outlives it.
+        """Run a program in the workspace's root, without a shell or input, and read its output; what it starts ends with it.
 
         Args:
             command: the program and its arguments, such as ["python", "-m", "pytest", "-q"]; for pipes and the like,
@@ -152,9 +153,13 @@ class _WorkspaceTools:
             )
         ended = await run_program(command, self._workspace.root, self._environment, timeout_s)
         if ended.exit_code is None:
-            what = f"the command did not end within {timeout_s:g} s and was stopped; its output until then:\n{ended.output}"
+            left = f" {LEFT};" if ended.left else ""
+            what = (
+                f"the command did not end within {timeout_s:g} s and was stopped;{left} its output until then:\n{ended.output}"
+            )
             raise WorkspaceRefusal(what, where=shown(command[0]), cure="give it more time with timeout_s, or less to do")
-        return f"[{_ending(ended.exit_code)}]\n{ended.output}".rstrip("\n")
+        left = f"; {LEFT}" if ended.left else ""
+        return f"[{_ending(ended.exit_code)}{left}]\n{ended.output}".rstrip("\n")
 
 
 def _that_fit(entries: list[FolderEntry]) -> list[FolderEntry]:

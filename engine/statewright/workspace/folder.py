@@ -19,6 +19,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from statewright.journal.stores.identity import is_in_use
+from statewright.journal.stores.schema import HEAD_BYTES, is_journal_head
 from statewright.workspace.paths import Parts, parts_of, path_problem, shown, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal, refusal_of
 from statewright_states.errors import ConfigurationError
@@ -126,6 +128,7 @@ class Workspace:
             cure = f"write at most {MAX_FILE_BYTES} bytes"
             raise WorkspaceRefusal(f"{len(data)} bytes are too many for one file", where=shown_path(parts), cure=cure)
         with self.folder(parts[:-1], create=instead_of is None) as folder, in_our_words(parts):
+            _check_no_journal(folder, parts)
             before = _stat(folder, parts)
             if before is not None:
                 _check_replaceable(before, folder, parts)
@@ -146,6 +149,7 @@ class Workspace:
 def read_at(folder: int, parts: Parts, max_bytes: int) -> StoredFile:
     """The file named by the last of ``parts`` in an open folder. Raises WorkspaceRefusal for what is no regular file."""
     with in_our_words(parts):
+        _check_no_journal(folder, parts)
         before = os.stat(parts[-1], dir_fd=folder, follow_symlinks=False)
         _check_regular(before, folder, parts)  # before it is opened: opening a device can do something
         descriptor = _opened(parts[-1], _FILE, dir_fd=folder, parts=parts)
@@ -153,6 +157,35 @@ def read_at(folder: int, parts: Parts, max_bytes: int) -> StoredFile:
             found = os.fstat(descriptor)
             _check_regular(found, folder, parts)
             return StoredFile(file.read(max_bytes), found.st_size, _identity(found))
+
+
+def _check_no_journal(folder: int, parts: Parts) -> None:
+    """Raise WorkspaceRefusal for a journal, wherever it lies, and for what SQLite keeps beside it, also before it does.
+
+    A journal is known by its contents: a run may be recorded in any file, and nobody has to name it as hidden. One that
+    this process has open is known by its number: to open and close it here would drop the locks that SQLite has on it.
+    """
+    name = parts[-1]
+    for companion in _SQLITE_COMPANIONS:
+        if name.casefold().endswith(companion) and _is_journal(folder, name[: len(name) - len(companion)]):
+            raise WorkspaceRefusal(
+                "this belongs to a journal of Statewright, which is out of reach of the file tools",
+                where=shown_path(parts),
+                cure="work on other files; what is recorded stays as it is",
+            )
+
+
+def _is_journal(folder: int, name: str) -> bool:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if is_in_use(found):
+            return True
+        if not stat.S_ISREG(found.st_mode):
+            return False
+        with open(os.open(name, _FILE, dir_fd=folder), "rb") as file:
+            return is_journal_head(file.read(HEAD_BYTES))
+    except OSError:
+        return False
 
 
 def _make_folder(folder: int, parts: Parts) -> None:

@@ -37,9 +37,9 @@ def post() -> str:
     return "posted"
 
 
-@tool
+@tool(sensitive=False)
 def mystery() -> str:
-    """Nobody declared what it does."""
+    """Nobody declared what it does, but that it may run unasked."""
     DONE.append("mystery")
     return "done"
 

@@ -98,9 +98,9 @@ class Bench:
             """Pay, which a person has to allow."""
             return await self._take(f"pay {what}", seconds)
 
-        @tool
+        @tool(sensitive=False, parallel=True)
         async def touch(what: str = "it", seconds: float = 0) -> str:
-            """Declares nothing about itself."""
+            """Declares no effect, and that nobody need be asked."""
             return await self._take(f"touch {what}", seconds)
 
         return [save, post, pay, touch]

@@ -41,6 +41,31 @@ def test_an_approved_call_runs_after_the_decision() -> None:
     assert outcome.ended_at_s == pytest.approx(60)
 
 
+def test_a_tool_that_declares_no_effect_is_asked_about_and_the_question_says_how_to_declare_it() -> None:
+    done: list[str] = []
+
+    def wipe(disk: str) -> str:
+        """Wipe a disk."""
+        done.append(disk)
+        return "wiped"
+
+    ada, script = Person(False), [asks(call("wipe", disk="one")), says("as you wish")]
+    outcome = play(script, [wipe], approver=ada)
+    assert (outcome.outcomes, done) == (["denied"], [])
+    (asked,) = ada.asked
+    assert asked.effect == "undeclared"
+    for word in ("declares no effect", "irreversible", '@tool(effect="read")'):
+        assert word in asked.remark
+    waits = play(script[:1], [wipe])
+    assert [pending.remark for pending in waits.state.pending] == [asked.remark]
+
+
+def test_a_tool_that_says_what_it_does_is_asked_about_without_a_remark() -> None:
+    ada = Person()
+    play([PAY, says("paid")], Bench().tools, approver=ada)
+    assert [asked.remark for asked in ada.asked] == [""]
+
+
 def test_a_rejected_call_does_not_run_and_the_model_is_told() -> None:
     bench = Bench()
     outcome = play([PAY, says("as you wish")], bench.tools, approver=Person(False))

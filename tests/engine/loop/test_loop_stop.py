@@ -24,6 +24,7 @@ from statewright import (
     MemoryJournal,
     OnLimit,
     RetryConfig,
+    tool,
 )
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
@@ -209,6 +210,7 @@ def test_handlers_are_put_back_when_a_run_on_another_thread_ends_last() -> None:
     shutdown, began, released = GracefulShutdown(), threading.Event(), threading.Event()
     outcomes: list[str] = []
 
+    @tool(effect="read")
     def hold() -> str:
         """Hold the run until the test lets go."""
         began.set()

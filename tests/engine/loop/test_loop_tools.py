@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from flat_records import shapes_of
-from loop_scenarios import asks, call, play, playing, says
+from loop_scenarios import Person, asks, call, play, playing, says
 from loop_tools import Bench
 from statewright import AgentConfig, AgentLoop, ConfigurationError, LLMResponse, ToolCall, ToolRegistry
 from statewright.testing.virtual_time import run_virtual
@@ -275,5 +275,6 @@ def test_a_plain_function_can_be_a_tool() -> None:
         """Double a number."""
         return 2 * n
 
-    outcome = play([LLMResponse(tool_calls=(ToolCall("a", "double", '{"n": 21}'),)), says("42")], [double])
+    script = [LLMResponse(tool_calls=(ToolCall("a", "double", '{"n": 21}'),)), says("42")]
+    outcome = play(script, [double], approver=Person())  # it declares no effect, so somebody is asked
     assert outcome.tool_texts == ["42"]

@@ -36,9 +36,11 @@ def test_a_declared_tool_is_still_called_like_the_function() -> None:
     assert str(inspect.signature(add)) == "(a: 'int', b: 'int') -> 'int'"
 
 
-def test_a_tool_without_options_is_undeclared_parallel_and_not_sensitive() -> None:
+def test_a_tool_that_declares_no_effect_is_asked_about_and_not_parallel_unless_said_otherwise() -> None:
     assert (add.name, add.description) == ("add", "Add two integers.")
-    assert (add.effect, add.sensitive, add.parallel, add.timeout_s) == (ToolEffect.UNDECLARED, False, True, None)
+    assert (add.effect, add.sensitive, add.parallel, add.timeout_s) == (ToolEffect.UNDECLARED, True, False, None)
+    relaxed = tool(sensitive=False, parallel=True)(add.function)
+    assert (relaxed.effect, relaxed.sensitive, relaxed.parallel) == (ToolEffect.UNDECLARED, False, True)
     assert not add.is_async
 
 

@@ -15,6 +15,8 @@ from statewright_states.errors import JournalUnavailable, NotAJournal
 APPLICATION_ID = 0x53574A4C
 """``SWJL`` in ASCII, at byte 68 of the file (sqlite.org/fileformat2.html, section 1.3)."""
 SCHEMA_VERSION = 1
+HEAD_BYTES = 72
+"""The first bytes of a file, which say whether it is a journal."""
 
 PAGE_BYTES = 512
 """Of each page that a commit touches, the whole is written to the log. Measured, with entries and payloads of a typical step:
@@ -54,6 +56,11 @@ _TABLES = {
 
 _ENDED = "CREATE TABLE IF NOT EXISTS ended (key INTEGER PRIMARY KEY)"
 """The runs that have ended, for whoever writes: a file that was made without this table gets it from its next writer."""
+
+
+def is_journal_head(head: bytes) -> bool:
+    """Whether a file that begins so is a journal, of whatever version."""
+    return head[:16] == b"SQLite format 3\0" and head[68:HEAD_BYTES] == APPLICATION_ID.to_bytes(4, "big")
 
 
 def open_for_reading(path: Path, *, timeout_s: float) -> sqlite3.Connection:

@@ -16,6 +16,7 @@ from typing import Literal, TypeVar, get_args
 
 from statewright.clock import SystemClock
 from statewright.journal.stores.faults import journal_error
+from statewright.journal.stores.identity import FileIdentity
 from statewright.journal.stores.owner import this_process
 from statewright.journal.stores.refusals import (
     busy,
@@ -100,14 +101,17 @@ class SQLiteJournal:
         self._clock = clock or SystemClock()
         file = Path(path).absolute()
         write, read = partial(open_for_writing, file, SYNCHRONOUS[durability]), partial(open_for_reading, file)
+        self._file = FileIdentity(file, self._location)
         self._writer: Transactions
         self._reader: Transactions
         if durability == "full":
-            self._writer = ThreadedTransactions(partial(write, timeout_s=busy_timeout_s), "BEGIN IMMEDIATE", "journal-writer")
-            self._reader = ThreadedTransactions(partial(read, timeout_s=busy_timeout_s), "BEGIN", "journal-reader")
+            write, read = partial(write, timeout_s=busy_timeout_s), partial(read, timeout_s=busy_timeout_s)
+            self._writer = ThreadedTransactions(write, "BEGIN IMMEDIATE", self._file, "journal-writer")
+            self._reader = ThreadedTransactions(read, "BEGIN", self._file, "journal-reader")
         else:
-            self._writer = InlineTransactions(partial(write, timeout_s=0.0), "BEGIN IMMEDIATE", busy_timeout_s)
-            self._reader = InlineTransactions(partial(read, timeout_s=0.0), "BEGIN", busy_timeout_s)
+            write, read = partial(write, timeout_s=0.0), partial(read, timeout_s=0.0)
+            self._writer = InlineTransactions(write, "BEGIN IMMEDIATE", self._file, busy_timeout_s)
+            self._reader = InlineTransactions(read, "BEGIN", self._file, busy_timeout_s)
 
     @property
     def location(self) -> str:
@@ -252,6 +256,7 @@ class SQLiteJournal:
         """Finish what is being written and close the file. Safe to call twice; a later use opens it again."""
         await self._reader.aclose()
         await self._writer.aclose()
+        self._file.forget()
 
     # -- within ------------------------------------------------------------------------------------------------------
 

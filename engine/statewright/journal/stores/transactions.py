@@ -15,6 +15,7 @@ from threading import Condition, Lock, Thread
 from typing import Any, Protocol, TypeVar
 
 from statewright.journal.stores.faults import is_busy
+from statewright.journal.stores.identity import FileIdentity
 from statewright_states.errors import StatewrightError
 from statewright_states.frozen import dataclass
 
@@ -48,24 +49,32 @@ class _Outcome:
 class _Session:
     """A connection, opened when it is first needed, and given up after any failure but a refusal by a job."""
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], begin: str) -> None:
+    def __init__(self, connect: Callable[[], sqlite3.Connection], begin: str, file: FileIdentity) -> None:
         self._connect = connect
         self._begin = begin
+        self._file = file
         self._connection: sqlite3.Connection | None = None
         self._lock = Lock()
 
     def carry_out(self, work: Job[T]) -> T:
-        """Carry out the work in one transaction. When it raises, nothing was done."""
+        """Carry out the work in one transaction. When it raises, nothing was done: not in the file that is in its place."""
         with self._lock:
             try:
-                connection = self._connection = self._connection or self._connect()
+                connection = self._connection = self._connection or self._opened()
                 connection.execute(self._begin)
                 outcome = work(connection)
                 connection.execute("COMMIT")
+                self._file.check()  # what was written to a file that is gone meanwhile, is not on record
+                self._file.opened()
                 return outcome
             except BaseException as error:
                 self._abandon(error)
                 raise
+
+    def _opened(self) -> sqlite3.Connection:
+        """A new connection; not to a file that is gone, which would be made anew."""
+        self._file.check()
+        return self._connect()
 
     def _abandon(self, error: BaseException) -> None:
         """Undo the transaction. After anything but a refusal the connection goes too: nothing is known of its health."""
@@ -77,12 +86,14 @@ class _Session:
         else:
             self._connection = None
             connection.close()
+            self._file.connection_closed()
 
     def close(self) -> None:
         with self._lock:
             if self._connection is not None:
                 self._connection.close()
                 self._connection = None
+                self._file.connection_closed()
 
 
 def _each(jobs: Sequence[Job[Any]], connection: sqlite3.Connection) -> list[_Outcome]:
@@ -110,8 +121,10 @@ class InlineTransactions:
     ``connect`` must give connections that do not wait for locks themselves; ``busy_timeout_s`` bounds the wait.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], begin: str, busy_timeout_s: float) -> None:
-        self._session = _Session(connect, begin)
+    def __init__(
+        self, connect: Callable[[], sqlite3.Connection], begin: str, file: FileIdentity, busy_timeout_s: float
+    ) -> None:
+        self._session = _Session(connect, begin, file)
         self._retries = int(busy_timeout_s / _BUSY_PAUSE_S)
 
     async def run(self, job: Job[T]) -> T:
@@ -160,8 +173,8 @@ class ThreadedTransactions:
     not keep its process alive.
     """
 
-    def __init__(self, connect: Callable[[], sqlite3.Connection], begin: str, name: str) -> None:
-        self._session = _Session(connect, begin)
+    def __init__(self, connect: Callable[[], sqlite3.Connection], begin: str, file: FileIdentity, name: str) -> None:
+        self._session = _Session(connect, begin, file)
         self._name = name
         self._wake = Condition()
         self._queue: list[_Queued] = []

@@ -209,6 +209,7 @@ class ToolRuns:
             digest,
             outcome_lost,
             self._execution.instances[tool].facts.sign_off,
+            self._execution.inputs.remark(request.name),
         )
         return await approver.ask(question)
 
