@@ -35,11 +35,14 @@ def parse(data: bytes) -> object:
 
 def _is_deeper_than(value: object, depth: int) -> bool:
     """Whether objects and arrays stand in each other more than this many times."""
-    level = [value]
+    level: list[object] = [value]
     for _ in range(depth):
-        inner = (part for outer in level for part in (*mapping(outer).values(), *sequence(outer)))
-        level = [part for part in inner if isinstance(part, dict | list)]
-    return bool(level)
+        level = [part for outer in level for part in _inner(outer)]
+    return any(isinstance(part, dict | list) for part in level)
+
+
+def _inner(value: object) -> list[object]:
+    return [*mapping(value).values(), *sequence(value)]
 
 
 def mapping(value: object) -> Mapping[str, Any]:
@@ -76,7 +79,7 @@ def texts_in(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     else:
-        for inner in (*mapping(value).values(), *sequence(value)):
+        for inner in _inner(value):
             yield from texts_in(inner)
 
 
