@@ -10,6 +10,7 @@ import fnmatch
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
+from typing import Any, cast
 
 SENSITIVE_NAMES = (
     *(".env", ".env.*", "*.env", ".envrc", "!.env.example", "!.env.sample", "!.env.template"),
@@ -32,11 +33,10 @@ def sensitive_argument(arguments: str, patterns: Mapping[str, Sequence[str]]) ->
     None for arguments that are not in order: such a call is refused before anybody is asked.
     """
     try:
-        given = json.loads(arguments) if patterns and arguments.strip() else {}
+        value: Any = json.loads(arguments) if patterns and arguments.strip() else None
     except (ValueError, RecursionError):
         return None
-    if not isinstance(given, dict):
-        return None
+    given: Mapping[str, Any] = cast("Mapping[str, Any]", value) if isinstance(value, dict) else {}
     for name, of_name in patterns.items():
         path = given.get(name)
         if isinstance(path, str) and is_sensitive(path, of_name):

@@ -32,7 +32,7 @@ def story(
 @pytest.mark.parametrize("path", [".env", "./.env", "d/.ssh/config", "d//tls.KEY"])
 @pytest.mark.parametrize("name", ["read_file", "search"])
 def test_a_person_is_asked_before_a_file_of_keys_is_read(name: str, path: str, tmp_path: Path) -> None:
-    arguments = {"path": path} | ({"text": "hunter"} if name == "search" else {})
+    arguments: dict[str, Any] = {"path": path} | ({"text": "hunter"} if name == "search" else {})
     state, journal = story(fill(tmp_path, FILES), name, **arguments)
     assert state.waiting
     (pending,) = state.pending
