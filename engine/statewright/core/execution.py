@@ -291,6 +291,6 @@ def pending_approvals(execution: RunExecution) -> list[PendingApproval]:
             request, arguments = execution.projection.arguments_of(tool)
             facts: ToolFacts = instance.facts
             about = (tool, request.call_id, request.name, arguments, facts.arguments)
-            remark = execution.inputs.remark(request.name)
+            remark = execution.inputs.remark(request.name, arguments)
             pending.append(PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off, remark=remark))
     return pending

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, field
 from typing import Any, Protocol
 
 from statewright.config.settings import AgentConfig
@@ -15,6 +15,7 @@ from statewright.hooks import HookCard
 from statewright.journal.entry import FORMAT, MACHINES, TABLES, Header, decode, digest, encode, listed
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
+from statewright.tools.sensitive_paths import sensitive_argument
 from statewright_states.errors import JournalDamaged
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass, replace
@@ -42,21 +43,36 @@ class ToolCard:
     sensitive: bool
     parallel: bool
     timeout_s: float | None
+    sensitive_paths: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
 
     @classmethod
     def of(cls, tool: Tool) -> ToolCard:
         """The card of a declared tool."""
         parameters = decode(tool.schema.parameters_json)
-        return cls(tool.name, tool.description, parameters, tool.effect, tool.sensitive, tool.parallel, tool.timeout_s)
+        policy = (tool.effect, tool.sensitive, tool.parallel, tool.timeout_s, tool.sensitive_paths)
+        return cls(tool.name, tool.description, parameters, *policy)
 
     def schema(self) -> ToolSchema:
         """What the model is told."""
         return ToolSchema(self.name, self.description, encode(self.parameters))
 
-    @property
-    def remark(self) -> str:
-        """What a person who is asked about a call should know of the tool; empty where it says itself what it does."""
-        return HOW_TO_DECLARE if self.effect is ToolEffect.UNDECLARED else ""
+    def shape(self) -> dict[str, Any]:
+        """The card as it is recorded."""
+        shape = asdict(self)
+        if not self.sensitive_paths:
+            del shape["sensitive_paths"]
+        return shape
+
+    def is_sensitive(self, arguments: str) -> bool:
+        """Whether a person is asked about a call with these arguments under ``confirm-sensitive``."""
+        return self.sensitive or sensitive_argument(arguments, self.sensitive_paths) is not None
+
+    def remark(self, arguments: str) -> str:
+        """What a person who is asked about a call should know besides; empty where there is nothing."""
+        if self.effect is ToolEffect.UNDECLARED:
+            return HOW_TO_DECLARE
+        path = None if self.sensitive else sensitive_argument(arguments, self.sensitive_paths)
+        return "" if path is None else f"This path may hold keys or passwords: {path}"
 
 
 class Inputs(Protocol):
@@ -114,13 +130,13 @@ class RunInputs:
         digest = call_digest(call.name, call.arguments)
         if card is None:
             return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
-        person = needs_person(self.config.confirm_mode, card.sensitive) and not self.config.dry_run
+        person = needs_person(self.config.confirm_mode, card.is_sensitive(call.arguments)) and not self.config.dry_run
         return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
 
-    def remark(self, name: str) -> str:
-        """What a person who is asked about a call of this tool should know of it."""
+    def remark(self, name: str, arguments: str) -> str:
+        """What a person who is asked about this call should know besides."""
         card = self.cards.get(name)
-        return "" if card is None else card.remark
+        return "" if card is None else card.remark(arguments)
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
         """The run's header; what it refers to is put among the payloads."""
@@ -135,7 +151,7 @@ class RunInputs:
             config=payloads.put(encode(self.config.model_dump(mode="json"))),
             task=payloads.put(encode(self.task)),
             history=payloads.put_messages(self.history),
-            tools=payloads.put(encode([asdict(card) for card in self.cards.values()])),
+            tools=payloads.put(encode([card.shape() for card in self.cards.values()])),
             hooks=payloads.put(encode([asdict(card) for card in self.hooks])),
             code={name: payloads.put(TABLES[name].code_form) for name in MACHINES["run"]},
             policy={"confirm_mode": self.config.confirm_mode.value},
@@ -159,7 +175,8 @@ def cards_of(tools: Sequence[Tool]) -> dict[str, ToolCard]:
 
 def card_from(shape: Mapping[str, Any]) -> ToolCard:
     """A card as it was recorded."""
-    fields: dict[str, Any] = {**shape, "effect": ToolEffect(shape["effect"])}
+    paths = {name: tuple(patterns) for name, patterns in shape.get("sensitive_paths", {}).items()}
+    fields: dict[str, Any] = {**shape, "effect": ToolEffect(shape["effect"]), "sensitive_paths": paths}
     return ToolCard(**fields)
 
 

@@ -46,7 +46,7 @@ class PlanBuildInputs:
         build = self.phases[Phase.BUILD]
         configs = {phase.value: given.config.model_dump(mode="json") for phase, given in self.phases.items()}
         models = {phase.value: given.model for phase, given in self.phases.items()}
-        tools = {phase.value: [asdict(card) for card in given.cards.values()] for phase, given in self.phases.items()}
+        tools = {phase.value: [card.shape() for card in given.cards.values()] for phase, given in self.phases.items()}
         hooks = {phase.value: [asdict(card) for card in given.hooks] for phase, given in self.phases.items()}
         config = {"accept_partial_plan": self.accept_partial_plan, "models": models, **configs}
         return Header(

@@ -20,8 +20,8 @@ import functools
 import inspect
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, ParamSpec, TypeVar, overload
 
 from statewright.tools.docstring import parse_docstring
@@ -58,6 +58,8 @@ class Tool:
     function: Callable[..., Any]
     is_async: bool
     parameters: Parameters
+    sensitive_paths: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """For arguments that are paths, patterns of names about which a person is asked first under ``confirm-sensitive``."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself."""
@@ -91,6 +93,7 @@ def tool(
     timeout_s: float | None = None,
     parallel: bool | None = None,
     name: str | None = None,
+    sensitive_paths: Mapping[str, Sequence[str]] | None = None,
 ) -> Callable[[Callable[P, R]], DeclaredTool[P, R]]: ...
 
 
@@ -103,13 +106,15 @@ def tool(
     timeout_s: float | None = None,
     parallel: bool | None = None,
     name: str | None = None,
+    sensitive_paths: Mapping[str, Sequence[str]] | None = None,
 ) -> Any:
     """Declare a function as a tool: ``@tool``, or ``@tool(effect="read", ...)``.
 
     ``effect`` is ``read``, ``idempotent``, ``irreversible``, or ``undeclared`` when left out, which counts as irreversible.
     ``sensitive`` is True by default for irreversible tools only: a person is asked about them. ``parallel`` is True by
     default for all but these: what cannot be taken back happens in the order asked. ``name`` is the function's own
-    unless given. Raises ToolDeclarationError.
+    unless given. ``sensitive_paths`` has a person asked about some calls only: for arguments that are paths, patterns of
+    names, such as ``{"path": [".env", "*.pem"]}`` (``statewright.tools.sensitive_paths``). Raises ToolDeclarationError.
     """
 
     def declare(declared: Callable[..., Any]) -> DeclaredTool[..., Any]:
@@ -131,6 +136,7 @@ def tool(
             function=declared,
             is_async=inspect.iscoroutinefunction(declared),
             parameters=parameters,
+            sensitive_paths=_checked_paths(sensitive_paths or {}, parameters, where),
         )
 
     return declare if function is None else declare(function)
@@ -186,6 +192,18 @@ def _checked_name(name: Any, where: str) -> str:
         where=where,
         cure='give it 1 to 64 letters, digits, "_" or "-" (ASCII): rename the function, or use @tool(name="...")',
     )
+
+
+def _checked_paths(patterns: Mapping[str, Sequence[str]], parameters: Parameters, where: str) -> dict[str, tuple[str, ...]]:
+    for name, of_name in patterns.items():
+        if name not in parameters.names.values():
+            cure = did_you_mean(name, list(parameters.names.values()))
+            raise ToolDeclarationError(f"sensitive_paths names {name!r}, which is no parameter", where=where, cure=cure)
+        if isinstance(of_name, str):
+            raise ToolDeclarationError(
+                f"the sensitive_paths of {name!r} are one text", where=where, cure='give a list of patterns, such as [".env"]'
+            )
+    return {name: tuple(of_name) for name, of_name in patterns.items()}
 
 
 def _checked_timeout(timeout_s: Any, where: str) -> float | None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from statewright.tools import Tool, tool
+from statewright.tools.sensitive_paths import SENSITIVE_NAMES
 from statewright.workspace.commands import command_environment, run_program
 from statewright.workspace.folder import Workspace
 from statewright.workspace.gitignore import check_available
@@ -25,21 +26,26 @@ LEFT = "processes that it started could not be ended"
 
 
 def workspace_tools(
-    root: str | Path, *, hidden: Iterable[str | Path] = (), environment: Mapping[str, str] | None = None
+    root: str | Path,
+    *,
+    hidden: Iterable[str | Path] = (),
+    environment: Mapping[str, str] | None = None,
+    sensitive: Sequence[str] = SENSITIVE_NAMES,
 ) -> list[Tool]:
     """``list_files``, ``read_file``, ``search``, ``write_file``, ``edit_file`` and ``run_command`` for one folder.
 
     The file tools cannot leave it; a command can, so it is irreversible and a person is asked. ``hidden`` names files
     and folders that do not exist for the file tools, such as a journal that lies inside; ``.git`` and ``.statewright``
-    never do. ``environment`` is added to the few variables that commands see. Raises ConfigurationError: no such
-    folder, no POSIX system, ``pathspec`` not installed.
+    never do. ``environment`` is added to the few variables that commands see. ``sensitive`` has patterns of names that are
+    read only when a person allows it, and not searched unless they are named (``statewright.tools.sensitive_paths``).
+    Raises ConfigurationError: no such folder, no POSIX system, ``pathspec`` not installed.
     """
     check_available()
-    tools = _WorkspaceTools(Workspace(root, hidden=hidden), command_environment(environment))
+    tools = _WorkspaceTools(Workspace(root, hidden=hidden), command_environment(environment), tuple(sensitive))
     return [
         tool(effect="read")(tools.list_files),
-        tool(effect="read")(tools.read_file),
-        tool(effect="read")(tools.search),
+        tool(effect="read", sensitive_paths={"path": sensitive})(tools.read_file),
+        tool(effect="read", sensitive_paths={"path": sensitive})(tools.search),
         # The same contents again are the same file. One at a time, because calls of one reply may name the same file.
         tool(effect="idempotent", sensitive=True, parallel=False)(tools.write_file),
         # Run twice, "a" to "a b" gives "a b b": so never twice, whatever happened in between.
@@ -52,9 +58,10 @@ def workspace_tools(
 class _WorkspaceTools:
     """The functions behind the tools. Their docstrings are for models."""
 
-    def __init__(self, workspace: Workspace, environment: Mapping[str, str]) -> None:
+    def __init__(self, workspace: Workspace, environment: Mapping[str, str], sensitive: tuple[str, ...]) -> None:
         self._workspace = workspace
         self._environment = environment
+        self._sensitive = sensitive
 
     def list_files(self, path: str = ".", pattern: str = "") -> str:
         """List the files below a folder, in all its folders. What .gitignore ignores is left out.
@@ -100,7 +107,7 @@ class _WorkspaceTools:
         """
         if not text:
             raise WorkspaceRefusal("there is nothing to look for", where="text", cure="give text, or use list_files")
-        searched = candidates(self._workspace, self._workspace.parts(path), name_filter(files))
+        searched = candidates(self._workspace, self._workspace.parts(path), name_filter(files), self._sensitive)
         matches = (regex_matches if regex else plain_matches)(text, ignore_case, searched.texts)
         return told(searched, matches, MAX_CHARS)
 

@@ -6,11 +6,12 @@ import fnmatch
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from statewright.tools.sensitive_paths import is_sensitive
 from statewright.workspace.folder import Workspace
 from statewright.workspace.paths import Parts, shown, shown_path
 from statewright.workspace.refusal import WorkspaceRefusal
@@ -49,13 +50,21 @@ def name_filter(pattern: str) -> Callable[[FolderEntry], bool]:
     return lambda entry: fnmatch.fnmatchcase(entry.name, pattern)
 
 
-def candidates(workspace: Workspace, start: Parts, accepts: Callable[[FolderEntry], bool]) -> Candidates:
-    """The text files below a folder, or the one file that is named. Raises WorkspaceRefusal."""
+def candidates(
+    workspace: Workspace, start: Parts, accepts: Callable[[FolderEntry], bool], sensitive: Sequence[str] = ()
+) -> Candidates:
+    """The text files below a folder, or the one file that is named. Raises WorkspaceRefusal.
+
+    Files with sensitive names are passed over, unless the start itself is one or lies in one.
+    """
     found = Candidates([], [], [])
-    bytes_left, large, unreadable = MAX_SEARCHED_BYTES, 0, 0
+    bytes_left, large, unreadable, kept_out = MAX_SEARCHED_BYTES, 0, 0, 0
     walk = _files(workspace, start, found)
     for entry in walk:
         if entry.kind is not EntryKind.FILE or not accepts(entry):
+            continue
+        if is_sensitive("/".join(entry.parts[len(start) :]), sensitive):
+            kept_out += 1
             continue
         try:
             file = workspace.read(entry.parts, MAX_SEARCHED_FILE_BYTES)
@@ -77,6 +86,8 @@ def candidates(workspace: Workspace, start: Parts, accepts: Callable[[FolderEntr
         found.passed_over.append(f"{large} files of more than {MAX_SEARCHED_FILE_BYTES} bytes")
     if unreadable:
         found.passed_over.append(f"{unreadable} files that cannot be read")
+    if kept_out:
+        found.passed_over.append(f"{kept_out} files that may hold keys: name one as path, and a person is asked")
     return found
 
 

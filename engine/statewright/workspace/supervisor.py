@@ -150,12 +150,16 @@ def _wait(woken: int, seconds: float) -> None:
             os.read(woken, 512)
 
 
+def _noticed(number: int, frame: object) -> None:
+    """The pipe is written to for signals that have a handler only."""
+
+
 def _wakes() -> int:
     """The reading end of a pipe that is written to when a child ends."""
     reading, writing = os.pipe()
     os.set_blocking(reading, False)
     os.set_blocking(writing, False)
-    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.signal(signal.SIGCHLD, _noticed)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     return reading
 

@@ -122,9 +122,13 @@ class ToolRuns:
             return replace(self._clear(request, arguments), changed=changed)
         return replace(self._refused(Assessment.FAULTY, request, arguments, fault), changed=changed)
 
-    @staticmethod
-    def _clear(request: ToolRequest, arguments: str) -> ToolAssessed:
-        assessment = Assessment.PERSON if request.person else Assessment.CLEAR
+    def _clear(self, request: ToolRequest, arguments: str) -> ToolAssessed:
+        """What guards put in place of the model's arguments may name what the model did not."""
+        person = (
+            request.person
+            or self._execution.inputs.request(request.tool, ToolCall(request.call_id, request.name, arguments)).person
+        )
+        assessment = Assessment.PERSON if person else Assessment.CLEAR
         return ToolAssessed(assessment, call_digest(request.name, arguments))
 
     async def _objection(self, name: str, arguments: str) -> str | None:
@@ -209,7 +213,7 @@ class ToolRuns:
             digest,
             outcome_lost,
             self._execution.instances[tool].facts.sign_off,
-            self._execution.inputs.remark(request.name),
+            self._execution.inputs.remark(request.name, arguments),
         )
         return await approver.ask(question)
 
