@@ -273,7 +273,7 @@ class AgentConfig(_Configuration):
     """Time for the whole run; 0 is off."""
     tool_timeout_s: Seconds = 30.0
     idle_stream_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
-    temperature: float | None = None
+    temperature: Annotated[float, Field(allow_inf_nan=False)] | None = None
     max_output_tokens: Positive | None = None
     output_type: Literal["text"] | None = None
     retry: RetryConfig = Field(default_factory=RetryConfig)
