@@ -9,6 +9,15 @@ from copy import copy
 from typing import Any, Unpack
 
 from statewright.agent import assemble
+from statewright.agent.arguments import (
+    messages_of,
+    require_callables,
+    require_kind,
+    require_options,
+    require_port,
+    require_several,
+    require_text,
+)
 from statewright.agent.sync import run_to_its_end
 from statewright.config.prices import require_prices
 from statewright.config.settings import AgentConfig
@@ -25,7 +34,7 @@ from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright.views.approvals import ApprovalDecision, Approver
 from statewright.views.state import AgentState
-from statewright_states.errors import ConfigurationError, RunExists, StatewrightError
+from statewright_states.errors import RunExists, StatewrightError
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff, statement_of
 from statewright_states.words.messages import Message, StreamChunk
@@ -63,12 +72,22 @@ class AgentLoop:
         on_event: EventCallback | None = None,
     ) -> None:
         """Raises ConfigurationError: an allowed tool that does not exist, a bound on cost without a model's price."""
+        require_port("provider", provider or False)
+        require_kind("config", AgentConfig() if config is None else config, AgentConfig, "write AgentConfig(max_steps=10, ...)")
+        require_port("journal", journal)
+        require_port("shutdown", shutdown)
+        require_port("clock", clock)
+        require_port("approver", approver)
+        require_port("token_estimator", token_estimator)
+        require_callables(on_build_context=on_build_context, on_tool_check=on_tool_check, on_error=on_error, on_event=on_event)
+        require_several("tools", tools, "give a list of functions: tools=[add]")
+        require_several("hooks", hooks, "give a list of hooks: hooks=[guard]")
         self.provider = provider
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
-        self.config = config or AgentConfig()
+        self.config = AgentConfig() if config is None else config
         self.tools.schemas(self.config.allowed_tools)
-        self.journal: Journal = journal or MemoryJournal()
-        self.clock = clock or assemble.clock()
+        self.journal: Journal = MemoryJournal() if journal is None else journal
+        self.clock = assemble.clock() if clock is None else clock
         self.shutdown = shutdown
         self.on_event = on_event
         self._names = assemble.names(self.clock)
@@ -112,6 +131,8 @@ class AgentLoop:
         only with ``accept_changed_code``, and that is put on record. Raises RunNotFound, JournalBusy, JournalDamaged,
         CodeChanged.
         """
+        require_text("run_id", run_id)
+        require_callables(on_stream_chunk=on_stream_chunk)
         watch = Watch(on_stream_chunk)
         return await self._reported(self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code), "resume")
 
@@ -167,6 +188,10 @@ class AgentLoop:
         takes the decision at once here and within a second elsewhere, any other when it is resumed. Raises CallerError
         when no such question is open, and for a statement that is not counted, which is on record nevertheless.
         """
+        for name, text in {"run_id": run_id, "call_id": call_id, "actor": actor, "comment": comment}.items():
+            require_text(name, text)
+        for name, flag in {"approve": approve, "ends_run": ends_run}.items():
+            require_kind(name, flag, bool, "give True or False")
         decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
         check_decision(decision)
         live = self._driver.live.get(run_id)
@@ -241,10 +266,8 @@ class AgentLoop:
 
     def inputs(self, prompt: str, history: History | None, options: RunOptions) -> RunInputs:
         """What a run with these arguments would be given."""
-        if not isinstance(prompt, str):  # pyright: ignore[reportUnnecessaryIsInstance] - callers without a type checker
-            raise ConfigurationError(
-                f"the prompt is {type(prompt).__name__}, text is expected", where="prompt", cure="give a string"
-            )
+        require_text("prompt", prompt)
+        require_options(options)
         self.config.approval.check(options.requested_by)
         self._driver.equipment.lanes.require_no_circle(options.session)
         allowed = self.config.allowed_tools
@@ -254,10 +277,7 @@ class AgentLoop:
             model=self.provider.model,
             config=self.config,
             task=prompt,
-            history=tuple(
-                item if isinstance(item, Message) else Message.from_dict(item, where=f"history[{at}]")
-                for at, item in enumerate(history or ())
-            ),
+            history=messages_of(history),
             cards=cards_of(tools),
             stream=options.stream,
             session=options.session,

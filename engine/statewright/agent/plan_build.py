@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, Unpack
 
+from statewright.agent.arguments import require_callables, require_kind, require_text
 from statewright.agent.loop import AgentLoop, History
 from statewright.agent.sync import run_to_its_end
 from statewright.config.settings import AgentConfig, EvaluationConfig
@@ -60,6 +61,10 @@ class MixedModeRunner:
         on_event: EventCallback | None = None,
     ) -> None:
         """Raises ConfigurationError for a planner that could change something, or records elsewhere."""
+        require_kind("build", build, AgentLoop, "give the AgentLoop that does the work")
+        if plan is not None and not isinstance(plan, AgentLoop):
+            require_kind("plan", plan, AgentConfig, "give an AgentLoop, an AgentConfig, or leave it out")
+        require_callables(on_event=on_event)
         self.build = build
         self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
         self.journal = build.journal
@@ -94,6 +99,8 @@ class MixedModeRunner:
         ``accept_changed_code`` is as for ``AgentLoop.resume``, for the task and its runs.
         Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
+        require_text("run_id", run_id)
+        require_callables(on_stream_chunk=on_stream_chunk)
         return await self._driver.take_up(run_id, Watch(on_stream_chunk), accept_changed_code=accept_changed_code)
 
     def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
@@ -131,7 +138,7 @@ def planner_for(build: AgentLoop, config: AgentConfig | None = None) -> AgentLoo
     Without a configuration of its own it has that of the other agent, with a prompt to plan; it is not judged, for a plan is no
     finished task.
     """
-    return build.reading_only(config or _planning(build))
+    return build.reading_only(_planning(build) if config is None else config)
 
 
 def _planning(build: AgentLoop) -> AgentConfig:

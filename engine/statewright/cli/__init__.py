@@ -15,6 +15,7 @@ from cyclopts.help import format_usage
 from statewright.cli.abandoned import leave_at_once_if_anything_is_given_up
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.output import one_line, printable
+from statewright.cli.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.cli.task import with_stdin_named
 from statewright.version import ENGINE
 from statewright_states.errors import InternalError, StatewrightError
@@ -63,11 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _answer_ctrl_c_with(signal.default_int_handler)
         settle_streams()
         code = _carry_out(given)
-        sys.stdout.flush()
     except KeyboardInterrupt:
         code = Exit.INTERRUPTED
     except BrokenPipeError:
-        _give_up_stdout()
+        give_up_stdout()
         code = Exit.BROKEN_PIPE
     finally:
         # From here on there is nothing to clean up, so that Ctrl-C may simply end the process.
@@ -90,10 +90,13 @@ def _carry_out(given: list[str]) -> Exit:
             app.help_print([], console=app.error_console)
             return Exit.USAGE
         result: Exit | None = app(with_stdin_named(given))
+        sys.stdout.flush()
         return Exit.SUCCESS if result is None else result
     except CycloptsError as error:
         return _complain(_usage_error(error), Exit.USAGE)
     except StatewrightError as error:
+        if isinstance(error, OutputLost):
+            give_up_stdout()
         _show_traceback()
         return _complain(_in_lines(error), exit_for(error))
     except (KeyboardInterrupt, BrokenPipeError):
@@ -131,16 +134,3 @@ def _complain(text: str, code: Exit) -> Exit:
 def _show_traceback() -> None:
     if os.environ.get(TRACEBACK):
         traceback.print_exc()
-
-
-def settle_streams() -> None:
-    """Text that the terminal's encoding cannot hold is spelled out instead of failing."""
-    for stream in (sys.stdout, sys.stderr):
-        reconfigure = getattr(stream, "reconfigure", None)
-        if reconfigure is not None:
-            reconfigure(errors="backslashreplace")
-
-
-def _give_up_stdout() -> None:
-    """Nobody reads stdout any more: nothing may be flushed into it at the exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -18,9 +18,10 @@ from statewright.cli.output import answers, one_line, print_json, printable
 from statewright.cli.recorded import AnyReplayed, AnyState, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.core.deciding_code import code_changes, in_words
+from statewright.journal.entry import NO_HASH
 from statewright.journal.stores.sqlite import SQLiteJournal
-from statewright.journal.verify import Verification, unclaimed, verify
-from statewright_states.errors import ConfigurationError
+from statewright.journal.verify import Problem, Verification, unclaimed, verify
+from statewright_states.errors import ConfigurationError, RunNotFound
 from statewright_states.words.ports import Journal
 from statewright_states.words.vocabulary import CodeChange
 
@@ -88,9 +89,18 @@ async def _replay(journal: Journal, named: str) -> tuple[AnyReplayed, tuple[Code
 async def _verify(journal: SQLiteJournal, named: str | None) -> list[Verification]:
     async with aclosing(journal):
         if named is not None:
-            return [await verify(journal, await resolve_run(journal, named))]
-        found = [await verify(journal, run_id) for run_id in await journal.run_ids()]
+            return [await _verified(journal, await resolve_run(journal, named))]
+        found = [await _verified(journal, run_id) for run_id in await journal.run_ids()]
         return found + [unclaimed(key, entries) for key, entries in (await journal.unclaimed()).items()]
+
+
+async def _verified(journal: Journal, run_id: str) -> Verification:
+    """The run's verification. A row whose name no run can have is a problem of that run alone."""
+    try:
+        return await verify(journal, run_id)
+    except RunNotFound as error:
+        problem = Problem(None, f"it is listed and cannot be found: {error.what}", f"run {run_id}")
+        return Verification(run_id, False, 0, 0, 0, False, None, None, NO_HASH, (problem,))
 
 
 def _print_verification(console: Console, found: Verification) -> None:

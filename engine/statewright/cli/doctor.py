@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import platform
 import sqlite3
 import sys
@@ -17,7 +18,7 @@ from rich.text import Text
 from statewright.agent.agent_files import Agent, Agents
 from statewright.agent.profiles import PROFILES
 from statewright.cli.exits import Exit
-from statewright.cli.options import AGENT, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
+from statewright.cli.options import AGENT, MODEL_VARIABLE, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
 from statewright.cli.output import answers, first_line, one_line
 from statewright.journal.verify import verify
 from statewright.version import ENGINE
@@ -177,8 +178,11 @@ class _Silent:
 
 
 async def _model(model: ModelOptions) -> Diagnosis:
-    if not model.model:
-        return Diagnosis("model", "note", "none named; --model openai:NAME asks it one short question")
+    named = model.model or os.environ.get(MODEL_VARIABLE)
+    if not named:
+        words = f"none named; --model openai:NAME, or {MODEL_VARIABLE}, asks it one short question"
+        return Diagnosis("model", "note", words)
+    name = named if model.model else f"{named} ({MODEL_VARIABLE})"
     question = ModelRequest(
         (Message("user", "Reply with the word: ready"),), max_output_tokens=16, idle_timeout_s=MODEL_TIMEOUT_S
     )
@@ -189,7 +193,7 @@ async def _model(model: ModelOptions) -> Diagnosis:
         finally:
             await provider.aclose()
     except TimeoutError:
-        return Diagnosis("model", "bad", f"{model.model} did not reply within {MODEL_TIMEOUT_S:g} s")
+        return Diagnosis("model", "bad", f"{name} did not reply within {MODEL_TIMEOUT_S:g} s")
     except StatewrightError as error:
-        return Diagnosis("model", "bad", f"{model.model}: {error.what}" + (f"; {error.cure}" if error.cure else ""))
-    return Diagnosis("model", "good", f"{model.model} replies: {first_line(reply.content or reply.finish_reason, 40)}")
+        return Diagnosis("model", "bad", f"{name}: {error.what}" + (f"; {error.cure}" if error.cure else ""))
+    return Diagnosis("model", "good", f"{name} replies: {first_line(reply.content or reply.finish_reason, 40)}")

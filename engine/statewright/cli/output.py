@@ -14,7 +14,8 @@ from contextlib import contextmanager
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-STDOUT, STDERR = 1, 2
+from statewright.cli.streams import STDERR, STDOUT
+
 HARMLESS = frozenset("\n\t\u200d")
 """Control characters that may reach a terminal: line feed, tab, and what joins emoji."""
 _NOT_ASCII_TEXT = re.compile(r"[^\n -~]")
@@ -115,11 +116,7 @@ def _escaped(found: re.Match[str]) -> str:
 @contextmanager
 def stdout_kept_for_the_answer() -> Generator[None]:
     """Whatever prints meanwhile, tools and the processes that they start included, prints to stderr."""
-    try:
-        kept = os.dup(STDOUT)
-    except OSError:  # stdout is closed: there is nothing to keep
-        yield
-        return
+    kept = os.dup(STDOUT)
     sys.stdout.flush()
     os.dup2(STDERR, STDOUT)
     try:

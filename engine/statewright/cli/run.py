@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.agent import assemble
+from statewright.agent.arguments import require_run_id
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
 from statewright.agent.sync import run_bounded
@@ -113,7 +114,8 @@ def run(
     if agent.mode == "mixed":
         _refuse_session(session)
         workers[Phase.PLAN] = worker(agent.planner(model), model, journal.hidden)
-    identity = run_id or assemble.names(assemble.clock()).run_id()
+    identity = assemble.names(assemble.clock()).run_id() if run_id is None else run_id
+    require_run_id(identity)
     asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
     again = Again(journal.again(), agent.again() + model.again())

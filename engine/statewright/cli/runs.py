@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.agent import assemble
+from statewright.agent.arguments import LAST
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList
 from statewright.cli.output import answers, first_line, one_line, print_json, remarks, typed
@@ -24,7 +25,6 @@ from statewright_states.errors import RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
 
-LAST = "last"
 MAX_NAMED = 5
 MAX_TASK_CHARS = 48
 DAY_S = 86_400

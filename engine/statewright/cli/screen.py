@@ -18,7 +18,8 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from statewright.cli.output import STDERR, printable
+from statewright.cli.output import printable
+from statewright.cli.streams import STDERR
 from statewright.cli.timeline import Timeline, counted, live_event, seconds
 from statewright.config.settings import RetryConfig
 from statewright.runtime.observers import EventCallback, RunEvent

@@ -274,7 +274,7 @@ class AgentConfig(_Configuration):
     """Time for the whole run; 0 is off."""
     tool_timeout_s: Seconds = 30.0
     idle_stream_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
-    temperature: float | None = None
+    temperature: Annotated[float, Field(allow_inf_nan=False)] | None = None
     max_output_tokens: Positive | None = None
     max_reply_bytes: Positive = MAX_REPLY_BYTES
     """Longest reply that is read from a server, as its bytes come; more is a malformed reply, which is asked for again."""

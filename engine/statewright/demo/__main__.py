@@ -10,10 +10,10 @@ from pathlib import Path
 
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, StatewrightError, replay
 from statewright.agent.assemble import clock, connect, names
-from statewright.cli import settle_streams
 from statewright.cli.exits import Exit, exit_for
 from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
+from statewright.cli.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
 from statewright.demo.screen import DemoScreen, as_typed
@@ -26,11 +26,16 @@ SCRIPT = Path(__file__).with_name("script.json")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the demo; the exit code means what it means for ``statewright run`` (see ``statewright.cli.exits``)."""
-    given = _parser().parse_args(arguments)
     settle_streams()
+    given = _parser().parse_args(arguments)
     try:
         return asyncio.run(_demo(given.model, given.base_url, given.journal))
+    except BrokenPipeError:
+        give_up_stdout()
+        return Exit.BROKEN_PIPE
     except StatewrightError as error:
+        if isinstance(error, OutputLost):
+            give_up_stdout()
         print(f"error: {printable(str(error))}", file=sys.stderr)
         return exit_for(error)
     except KeyboardInterrupt:

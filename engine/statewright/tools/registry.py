@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from statewright.tools.declaration import Tool, as_tool
@@ -16,6 +16,9 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         """Takes ``@tool`` functions and plain annotated ones. Raises ToolDeclarationError."""
+        if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
+            what = f"tools is {type(tools).__name__}, a list of functions is expected"
+            raise ToolDeclarationError(what, where="tools", cure="give a list: ToolRegistry([add])")
         self._tools: dict[str, Tool] = {}
         for candidate in tools:
             self.add(candidate)

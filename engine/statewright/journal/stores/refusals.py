@@ -10,6 +10,8 @@ from statewright_states.words.ports import Batch, Lease
 
 LONGEST_LEASE_S = 3600
 """No lease is taken for longer."""
+_MAX_INTEGER = 2**63 - 1
+"""SQLite's largest; no number that is counted comes to it."""
 
 
 def holder(owner: str | None, until_us: int, now_us: int) -> str | None:
@@ -49,13 +51,20 @@ def run_exists(run_id: str, location: str) -> RunExists:
 
 def busy(run_id: str, location: str, owner: str, until_us: int) -> JournalBusy:
     """Another owner's lease on the run still holds."""
-    until = datetime.fromtimestamp(until_us / 1_000_000, UTC).isoformat(sep=" ", timespec="seconds")
+    until = _in_words(until_us)
     return JournalBusy(
         f"run {run_id!r} is being written by {owner}, whose lease holds until {until}",
         where=location,
         cure="let that process finish or stop it, then try again; a lease that is not renewed ends by itself",
         owner=owner,
     )
+
+
+def _in_words(at_us: int) -> str:
+    try:
+        return datetime.fromtimestamp(at_us / 1_000_000, UTC).isoformat(sep=" ", timespec="seconds")
+    except (OverflowError, ValueError, OSError):  # no calendar has that day
+        return f"{at_us} microseconds after 1970"
 
 
 def fenced(lease: Lease, location: str, owner: str | None, epoch: int) -> Fenced:
@@ -97,6 +106,18 @@ def tail_missing(run_id: str, location: str, last_seq: int, head_seq: int) -> Jo
         cure="restore the journal from a copy",
         seq=last_seq + 1,
     )
+
+
+def require_row(run_id: str, location: str, row: tuple[object, ...]) -> None:
+    """Raise JournalDamaged unless what stands in ``runs`` beside the id is of its type: anybody can write the file."""
+    for column, value in zip(("key", "head_seq", "epoch", "owner", "lease_until_us"), row, strict=True):
+        sound = value is None or type(value) is str if column == "owner" else type(value) is int and value < _MAX_INTEGER
+        if not sound:
+            raise JournalDamaged(
+                f"the row of run {run_id!r} in the table runs is not what it was: its {column} is {value!r:.40}",
+                where=location,
+                cure="restore the journal from a copy; its other runs can be used",
+            )
 
 
 def require_sequence(lease: Lease, location: str, batch: Batch) -> None:

@@ -24,6 +24,7 @@ from statewright.journal.stores.refusals import (
     fenced,
     holder,
     lease_us,
+    require_row,
     require_sequence,
     run_exists,
     run_not_found,
@@ -63,8 +64,8 @@ _ENTRIES = """SELECT id & 0xFFFFFFFF, CAST(data AS BLOB), CAST(hash AS TEXT) FRO
     WHERE id >= ? AND id <= ? ORDER BY id"""
 _ENTRY = "SELECT CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries WHERE id = ?"
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE digest = ?"
-_RUN_IDS = "SELECT run_id FROM runs ORDER BY created_us, key"
 _UNCLAIMED = "SELECT id >> 32, count(*) FROM entries WHERE id >> 32 NOT IN (SELECT key FROM runs) GROUP BY 1 ORDER BY 1"
+_RUN_IDS = "SELECT CAST(run_id AS BLOB) FROM runs ORDER BY created_us, key"
 _POSTED = "SELECT id, CAST(data AS BLOB) FROM posted WHERE run_id = ? ORDER BY id"
 LAST_SEQ = 2**SEQ_BITS - 1
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -90,6 +91,9 @@ class SQLiteJournal:
         busy_timeout_s: float = 5.0,
         clock: Clock | None = None,
     ) -> None:
+        if not isinstance(path, str | os.PathLike):
+            what = f"the journal's path is {type(path).__name__}, text or a path is expected"
+            raise ConfigurationError(what, where="path", cure='name a file: SQLiteJournal("runs.db")')
         if durability not in SYNCHRONOUS:
             raise ConfigurationError(
                 f"there is no durability {durability!r}",
@@ -227,7 +231,11 @@ class SQLiteJournal:
 
     async def run_ids(self) -> Sequence[str]:
         """All runs, oldest first."""
-        return await self._in(self._reader, lambda connection: tuple(run_id for (run_id,) in connection.execute(_RUN_IDS)))
+
+        def job(connection: sqlite3.Connection) -> Sequence[str]:
+            return tuple((name or b"").decode(errors="surrogateescape") for (name,) in connection.execute(_RUN_IDS))
+
+        return await self._in(self._reader, job)
 
     async def unclaimed(self) -> Mapping[int, int]:
         """The keys under which entries lie that belong to no run of this journal, each with their number."""
@@ -271,6 +279,7 @@ class SQLiteJournal:
         row: tuple[int, int, int, str | None, int] | None = connection.execute(_RUN, (run_id,)).fetchone()
         if row is None:
             raise run_not_found(run_id, self._location)
+        require_row(run_id, self._location, row)
         return row
 
     def _require_there_already(self, connection: sqlite3.Connection, lease: Lease, batch: Batch) -> None:
