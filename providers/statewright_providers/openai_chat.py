@@ -21,10 +21,11 @@ from statewright_providers.http import Endpoint, Peer, read_capped
 from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.sse import ServerSentEvent, SSEParser
+from statewright_providers.wire_history import arguments_on_wire, id_on_wire, json_on_wire, name_on_wire
 from statewright_states.errors import ConfigurationError, MalformedReply, StreamCutShort
 from statewright_states.words.chat_shape import plain_shape
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema, encode_json
-from statewright_states.words.parts import Attachment, TextPart, described, kind_of
+from statewright_states.words.parts import Attachment, Part, TextPart, ToolCall, described, kind_of
 from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -143,19 +144,23 @@ def encode_message(message: Message) -> bytes:
     """The message as the protocol knows it; nothing where it holds only what other adapters understand.
 
     Reasoning, citations and what adapters keep stay out. Images and files of an assistant message are told in words: the
-    protocol knows them only in what is said to the model.
+    protocol knows them only in what is said to the model. What a strict server would refuse has a stand-in (wire_history.py).
     """
-    parts = message.parts
-    if message.role == "assistant":
-        parts = tuple(_in_words(part) if isinstance(part, Attachment) else part for part in parts)
-    shape = plain_shape(message.role, parts, message.tool_call_id)
+    said_by_model = message.role == "assistant"
+    parts = tuple(_on_wire(part, said_by_model) for part in message.parts)
+    answered = None if message.tool_call_id is None else id_on_wire(message.tool_call_id)
+    shape = plain_shape(message.role, parts, answered)
     if parts and shape["content"] is None and "tool_calls" not in shape:
         return b""
-    return encode_json(shape)
+    return json_on_wire(shape)
 
 
-def _in_words(part: Attachment) -> TextPart:
-    return TextPart(f"\n[{kind_of(part)}: {described(part)}]")
+def _on_wire(part: Part, said_by_model: bool) -> Part:
+    if isinstance(part, ToolCall):
+        return ToolCall(id_on_wire(part.id), name_on_wire(part.name), arguments_on_wire(part.arguments))
+    if said_by_model and isinstance(part, Attachment):
+        return TextPart(f"\n[{kind_of(part)}: {described(part)}]")
+    return part
 
 
 def encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:
