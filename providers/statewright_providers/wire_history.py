@@ -57,10 +57,12 @@ def json_on_wire(value: object) -> bytes:
 
 def _is_sound_object(text: str) -> bool:
     try:
-        value = orjson.loads(text)  # refuses numbers without end, halves of surrogate pairs, 1024 levels
+        value: object = orjson.loads(text)  # refuses numbers without end, halves of surrogate pairs, 1024 levels
     except ValueError:
         return False
-    return isinstance(value, dict) and (text.count("{") + text.count("[") <= MAX_LEVELS or _levels(value) <= MAX_LEVELS)
+    if not text.lstrip().startswith("{"):
+        return False
+    return text.count("{") + text.count("[") <= MAX_LEVELS or _levels(value) <= MAX_LEVELS
 
 
 def _levels(value: object) -> int:

@@ -11,6 +11,7 @@ import pytest
 
 from contract_runs import both, on_the_wire, run
 from loop_model_server import completion
+from loop_odd_tools import odd_tools
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ConfigurationError, ConfirmMode, PromptConfig, tool
@@ -71,15 +72,31 @@ def test_whatever_a_tool_raises_is_a_result_and_the_run_goes_on(name: str, strea
     assert outcome.messages_of(1, "tool")[0]["content"].startswith("Error: ")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, StopIteration, MemoryError])
-def test_no_exception_of_a_tool_ends_the_run(error: type[BaseException]) -> None:
-    @tool(effect="read")
+@pytest.mark.parametrize("late", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, MemoryError])
+def test_no_exception_of_a_tool_ends_the_run(error: type[BaseException], late: bool) -> None:
+    @tool(name="odd", effect="read")
     def odd() -> str:
         """Raise."""
         raise error
 
-    outcome = run([asks(call("odd")), says("done")], [odd])
+    @tool(name="odd", effect="read")
+    async def odd_later() -> str:
+        """Raise."""
+        await asyncio.sleep(0)
+        raise error
+
+    outcome = run([asks(call("odd")), says("done")], [odd_later if late else odd])
     assert (outcome.how, outcome.outcomes, outcome.tool_texts) == (DONE, ["failed"], [f"Error: {error.__name__}"])
+
+
+@both
+@pytest.mark.parametrize("name", ["odd", "odd_on_a_thread"])
+@pytest.mark.parametrize("value", ["circle", "deep", "unspeakable", "half a pair"])
+def test_a_tool_that_ran_is_told_as_run_when_its_result_cannot_be_shown(name: str, value: str, stream: bool) -> None:
+    outcome = run([asks(call(name, value=value)), says("done")], odd_tools(), stream=stream)
+    assert (outcome.how, outcome.outcomes) == (DONE, ["returned"])
+    assert outcome.messages_of(1, "tool")[0]["content"].startswith("The tool ran and returned. Its result cannot be shown (")
 
 
 def test_the_model_is_told_the_error_by_its_name_and_text_and_no_more() -> None:
