@@ -8,11 +8,16 @@ is given to the standard library. Of duplicate keys the last one counts, in both
 from __future__ import annotations
 
 import json
+import re
+from codecs import getincrementaldecoder
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any, cast
 
 import orjson
+
+HALF_A_PAIR = re.compile("[\\ud800-\\udfff]")
+"""A surrogate: text that JSON can spell, and UTF-8 cannot hold."""
 
 
 def parse(data: bytes) -> object:
@@ -63,3 +68,22 @@ def joined(pieces: Sequence[str]) -> str:
     except UnicodeEncodeError:
         return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return whole
+
+
+class WholeCharacters:
+    """Pieces of a text, made fit to be shown as they come: a half that ends a piece waits for its other half in the next one.
+
+    A half whose other does not come is U+FFFD. So each piece is text that UTF-8 can hold.
+    """
+
+    def __init__(self) -> None:
+        self._units = getincrementaldecoder("utf-16-le")("replace")
+        self._waiting = False
+
+    def add(self, piece: str, *, last: bool = False) -> str:
+        """What can be shown now."""
+        if not self._waiting and not HALF_A_PAIR.search(piece):
+            return piece
+        shown = self._units.decode(piece.encode("utf-16-le", "surrogatepass"), last)
+        self._waiting = bool(self._units.getstate()[0])
+        return shown

@@ -119,6 +119,7 @@ class OpenAIChatProvider:
                 raise
         for event in parser.close():
             _show(decoder.add_unterminated(event), shown)
+        _show(decoder.rest(), shown)
         return decoder.finish()
 
 
@@ -185,7 +186,7 @@ def decode(body: bytes, peer: Peer, messages: Sequence[Message] = ()) -> tuple[L
     """The reply in a plain body, and its text for whoever watches. Raises a ProviderError."""
     payload = _payload(body, peer)
     reply = ChatReply(messages)
-    chunks = reply.add(payload)
+    chunks = [*reply.add(payload), *reply.rest()]
     _demand_choice(reply, body, peer)
     return reply.response(body), chunks
 
@@ -228,6 +229,10 @@ class StreamDecoder:
             if self.is_whole:
                 return []
             raise self._cut_short() from error
+
+    def rest(self) -> list[StreamChunk]:
+        """The text that was held back, once no event is to come."""
+        return self._reply.rest()
 
     def finish(self) -> LLMResponse:
         """The reply, once no event is to come. Raises StreamCutShort, MalformedReply."""

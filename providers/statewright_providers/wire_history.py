@@ -15,7 +15,7 @@ from hashlib import sha256
 
 import orjson
 
-from statewright_providers.foreign_json import mapping, sequence
+from statewright_providers.foreign_json import HALF_A_PAIR, mapping, sequence
 from statewright_states.words.messages import encode_json
 
 NO_ARGUMENTS = "{}"
@@ -25,7 +25,6 @@ MAX_ID_CHARS = 40
 MAX_LEVELS = 200
 """How deep arguments may be nested: as deep as tools take them. Servers that read them recursively fail far beyond that."""
 
-_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _NOT_IN_A_NAME = re.compile(r"[^a-zA-Z0-9_-]")
 
 
@@ -41,7 +40,7 @@ def name_on_wire(name: str) -> str:
 
 def id_on_wire(identity: str) -> str:
     """The id of a call; where it has more than 40 characters, or half a surrogate pair, one that is made of its digest."""
-    if len(identity) <= MAX_ID_CHARS and not _HALF_A_PAIR.search(identity):
+    if len(identity) <= MAX_ID_CHARS and not HALF_A_PAIR.search(identity):
         return identity
     return f"call_{sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"
 

@@ -223,6 +223,30 @@ def test_tool_calls_without_a_finish_reason_are_tool_calls() -> None:
             id="one index for two calls",
         ),
         pytest.param(
+            [
+                calls(call("f", index=0, id="a")),
+                calls(call("", '{"x"', index=0, id="b")),
+                calls(call("", ":1}", index=0, id="c")),
+            ],
+            [ToolCall("a", "f", '{"x":1}')],
+            id="another id in each fragment",
+        ),
+        pytest.param(
+            [calls(call("f", id="a")), calls(call("", '{"x"', id="b")), calls(call("", ":1}", id="c"))],
+            [ToolCall("a", "f", '{"x":1}')],
+            id="another id in each fragment, and no index",
+        ),
+        pytest.param(
+            [calls(call("f", '{"x"', index=0, id="a")), calls(call("f", ":1}", index=0, id="b"))],
+            [ToolCall("a", "f", '{"x":1}')],
+            id="another id and the name again in the middle of the arguments",
+        ),
+        pytest.param(
+            [calls(call("f", '{"x":1}', index=0, id="a")), calls(call("f", '{"x":2}', index=0, id="b"))],
+            [ToolCall("a", "f", '{"x":1}'), ToolCall("b", "f", '{"x":2}')],
+            id="one index for two calls of one tool",
+        ),
+        pytest.param(
             [calls(call("get_", index=0, id="a")), calls(call("weather", index=0)), calls(call("", "{}", index=0))],
             [ToolCall("a", "get_weather", "{}")],
             id="the name in pieces",
@@ -295,6 +319,30 @@ def test_content_as_a_list_of_parts_is_its_text() -> None:
 def test_a_character_sent_as_two_halves_is_whole_in_the_reply() -> None:
     first, second = ('{"choices":[{"delta":{"content":"' + half + '"}}]}' for half in ("\\ud83d", "\\ude00"))
     assert receive(sse(first, second, delta("stop")), stream=True).content == "😀"
+
+
+HALVES = st.text(st.sampled_from("ab\ud83d\ude00\ud800\udfff\N{GRINNING FACE}"), max_size=8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(HALVES, st.sampled_from(["content", "reasoning", "refusal"]), st.data())
+def test_no_piece_that_is_shown_holds_half_a_character_however_the_text_is_cut(
+    said: str, kind: str, data: st.DataObject
+) -> None:
+    watcher = Watcher()
+    units = said.encode("utf-16-le", "surrogatepass")
+    text = "".join(units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(units), 2))
+    pieces = [delta(**{kind: piece}) for piece in in_pieces(data, text)]
+    receive(sse(*pieces, delta("stop", content="")), stream=True, watcher=watcher)
+    shown = watcher.text("reasoning" if kind == "reasoning" else "content")
+    assert shown == units.decode("utf-16-le", "replace")
+    "".join(chunk.data for chunk in watcher.chunks).encode()
+
+
+def test_a_half_that_waits_for_its_other_is_shown_when_the_reply_is_plain() -> None:
+    watcher = Watcher()
+    receive(json.dumps(completion(content="a\ud83d")).encode(), stream=True, headers=JSON, watcher=watcher)
+    assert watcher.text() == "a\N{REPLACEMENT CHARACTER}"
 
 
 def test_empty_text_is_no_text_either_way() -> None:
