@@ -9,12 +9,13 @@ shape others share.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import httpx
 
 from statewright_providers.address import checked_key
+from statewright_providers.body_kind import body_kind, read_beginning
 from statewright_providers.connection import Connection, HttpTransport
 from statewright_providers.foreign_json import mapping, parse
 from statewright_providers.http import Endpoint, Peer, read_capped
@@ -93,9 +94,12 @@ class OpenAIChatProvider:
             if not response.is_success:
                 raise map_errors(self._endpoint.peer, response.status_code, response.headers, await read_capped(response))
             observer.began()
-            if _is_stream(response, request):
-                return await self._receive(response, request, observer)
-            reply, chunks = decode(await response.aread(), self._endpoint.peer, request.messages)
+            pieces = response.aiter_bytes()
+            beginning = await read_beginning(pieces)
+            if _is_stream(beginning, response, request):
+                return await self._receive(beginning, pieces, request, observer)
+            body = beginning + b"".join([piece async for piece in pieces])
+            reply, chunks = decode(body, self._endpoint.peer, request.messages)
             if request.stream:  # asked for, and not honoured by the server
                 _show(chunks, observer)
             return reply
@@ -104,12 +108,16 @@ class OpenAIChatProvider:
         """Release connections. Safe to call twice; a client that was handed in stays open."""
         await self._endpoint.aclose()
 
-    async def _receive(self, response: httpx.Response, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
-        parser, decoder = SSEParser(), StreamDecoder(self._endpoint.peer, request.messages)
+    async def _receive(
+        self, beginning: bytes, pieces: AsyncIterator[bytes], request: ModelRequest, observer: ReplyObserver
+    ) -> LLMResponse:
+        parser, decoder = SSEParser(), StreamDecoder(self._endpoint.peer, request.messages, beginning)
         shown = observer if request.stream else None
+        for event in parser.feed(beginning):
+            _show(decoder.add(event), shown)
         try:
-            async with asyncio.timeout(None) as patience:
-                async for piece in response.aiter_bytes():
+            async with asyncio.timeout(None if not decoder.ended else DRAIN_TIMEOUT_S) as patience:
+                async for piece in pieces:
                     for event in parser.feed(piece):
                         _show(decoder.add(event), shown)
                     if decoder.ended and patience.when() is None:
@@ -198,8 +206,10 @@ class StreamDecoder:
     finish reason a reply says nothing more (only usage may be missing then). A stream that ends before is cut short.
     """
 
-    def __init__(self, peer: Peer, messages: Sequence[Message] = ()) -> None:
+    def __init__(self, peer: Peer, messages: Sequence[Message] = (), beginning: bytes = b"") -> None:
+        """``beginning``: how the body begins, to be quoted where it turns out to be no stream."""
         self._peer = peer
+        self._beginning = beginning
         self._reply = ChatReply(messages)
         self._received: list[bytes] = []
         self.ended = False
@@ -236,6 +246,8 @@ class StreamDecoder:
 
     def finish(self) -> LLMResponse:
         """The reply, once no event is to come. Raises StreamCutShort, MalformedReply."""
+        if not self._received and body_kind(self._beginning) == "words":
+            raise _malformed(self._peer, "is neither JSON nor an event stream", self._beginning)
         if not self.is_whole:
             raise self._cut_short()
         raw = b"\n".join(self._received)
@@ -277,8 +289,11 @@ def _malformed(peer: Peer, what: str, received: bytes) -> MalformedReply:
     )
 
 
-def _is_stream(response: httpx.Response, request: ModelRequest) -> bool:
-    """What the server says it sends, whatever was asked for; the request decides where it says neither."""
+def _is_stream(beginning: bytes, response: httpx.Response, request: ModelRequest) -> bool:
+    """What the body's beginning says, else what the server calls it; the request decides where neither says anything."""
+    kind = body_kind(beginning)
+    if kind in ("events", "document"):
+        return kind == "events"
     content_type = response.headers.get("content-type", "").lower()
     if "text/event-stream" in content_type:
         return True

@@ -223,12 +223,8 @@ def test_tool_calls_without_a_finish_reason_are_tool_calls() -> None:
             id="one index for two calls",
         ),
         pytest.param(
-            [
-                calls(call("f", index=0, id="a")),
-                calls(call("", '{"x"', index=0, id="b")),
-                calls(call("", ":1}", index=0, id="c")),
-            ],
-            [ToolCall("a", "f", '{"x":1}')],
+            [calls(call("f", index=0, id="a")), calls(call("", "[", index=0, id="b")), calls(call("", "]", index=0, id="c"))],
+            [ToolCall("a", "f", "[]")],
             id="another id in each fragment",
         ),
         pytest.param(
@@ -457,3 +453,52 @@ def test_an_event_of_type_error_is_an_error_whatever_its_shape() -> None:
 def test_an_error_object_under_status_200_is_an_error() -> None:
     with pytest.raises(ServerFailed, match="overloaded"):
         receive(b'{"error": {"message": "overloaded", "type": "server_error"}}')
+
+
+# -- something else than what was asked for --------------------------------------------------------------------------
+
+HTML = b"\r\n<!doctype html><html><title>Sign in</title></html>"
+
+
+@pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "text/event-stream", ""])
+@pytest.mark.parametrize("pieces", [[HTML], one_byte_at_a_time(HTML)], ids=["whole", "bytes"])
+def test_a_page_where_a_stream_was_asked_for_is_a_malformed_reply_that_quotes_it(
+    content_type: str, pieces: list[bytes]
+) -> None:
+    with pytest.raises(MalformedReply, match="Sign in") as caught:
+        receive(*pieces, stream=True, headers={"content-type": content_type})
+    assert "base_url" in caught.value.cure
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "text/event-stream", "application/octet-stream", ""])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_whole_reply_where_a_stream_was_asked_for_is_understood_whatever_it_is_called(
+    content_type: str, indent: int | None
+) -> None:
+    watcher, body = Watcher(), b"\xef\xbb\xbf \n" + json.dumps(completion(content="5"), indent=indent).encode()
+    for pieces in ([body], one_byte_at_a_time(body)):
+        reply = receive(*pieces, stream=True, headers={"content-type": content_type}, watcher=watcher)
+        assert (reply.content, reply.finish_reason) == ("5", "stop")
+    assert watcher.text() == "55"
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", ""])
+@pytest.mark.parametrize(
+    "first", [b"", b": ping\n\n", b"event: message\n", b"\xef\xbb\xbf"], ids=["data", "ping", "event", "bom"]
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_stream_is_understood_whatever_it_is_called(content_type: str, first: bytes, stream: bool) -> None:
+    body = first + sse(delta(content="5"), delta("stop"))
+    for pieces in ([body], one_byte_at_a_time(body)):
+        assert receive(*pieces, stream=stream, headers={"content-type": content_type}).content == "5"
+
+
+def test_an_error_object_where_a_stream_was_asked_for_is_that_error() -> None:
+    with pytest.raises(RateLimited, match="busy"):
+        receive(b'{"error": {"message": "busy", "code": 429}}', stream=True)
+
+
+@pytest.mark.parametrize("body", [b"upstream is away", b"502 Bad Gateway\n"])
+def test_words_where_a_stream_was_asked_for_are_quoted(body: bytes) -> None:
+    with pytest.raises(MalformedReply, match=body.decode().strip()):
+        receive(body, stream=True)
