@@ -20,6 +20,11 @@ from statewright_states.words.messages import Message
 
 OUTPUT_CHARS = 4_000
 FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
+THOUGHT_BEGINNING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+NAME_FOLLOWS = re.compile(r'\{\s*"')
+MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
+_DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,16 +59,18 @@ class SelfEvaluator:
         return (Message("system", self._prompts.judge_system), Message("user", asked_again if again else question))
 
     def read(self, text: str) -> EvalResult | None:
-        """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object.
+        """The verdict in the judge's reply: the whole text as JSON, else what its fenced blocks and the objects in it say.
 
-        None where there is none: no JSON object, a name given twice, a ``completed`` that is no boolean, or a ``confidence``
-        that is no finite number.
+        What a model thought first, up to ``</think>``, is not its verdict. None where there is no verdict: no JSON object, a
+        name given twice, a ``completed`` that is no boolean, a ``confidence`` that is no finite number; or several that differ.
         """
-        for candidate in _candidates(text):
-            result = _verdict(candidate)
-            if result is not None:
-                return result
-        return None
+        whole = _verdict(text)
+        if whole is not None:
+            return whole
+        said = _after_thinking(text)
+        verdicts = [verdict for verdict in map(_verdict, (*FENCE.findall(said), *_objects(said))) if verdict is not None]
+        agreed = {(verdict.completed, verdict.confidence) for verdict in verdicts}
+        return verdicts[0] if len(agreed) == 1 else None
 
     def correction(self, task: str, result: EvalResult) -> str:
         """The prompt of the next attempt: the original task, what was wrong, and what was suggested."""
@@ -76,22 +83,50 @@ def _listed(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _candidates(text: str) -> Iterator[str]:
-    yield text
-    for match in FENCE.finditer(text):
-        yield match.group(1)
-    start = text.find("{")
-    if start >= 0:
-        yield _balanced(text[start:])
+def _after_thinking(text: str) -> str:
+    """What follows the thoughts. Some servers leave the opening tag out; where the closing one is missing, all are thoughts."""
+    closed = THOUGHT_END.search(text)
+    if closed is not None:
+        return text[closed.end() :]
+    return "" if THOUGHT_BEGINNING.match(text) else text
 
 
-def _balanced(text: str) -> str:
-    """The object at the beginning of ``text``, as the JSON decoder sees its end; the whole text when it has none."""
+def _objects(text: str) -> Iterator[str]:
+    """The JSON objects among other words, from the first on. What stands within one is none of its own.
+
+    What begins as an object and is none is passed over to its closing brace; where it has none, it is cut off, and whatever
+    stands in it may be any part of it. Other braces are words.
+    """
+    at = 0
+    while (brace := text.find("{", at)) >= 0:
+        end = _end_of_object(text, brace)
+        if end is not None:
+            yield text[brace:end]
+            at = end
+        elif NAME_FOLLOWS.match(text, brace):
+            closing = _closing_brace(text, brace)
+            if closing is None:
+                return
+            at = closing
+        else:
+            at = brace + 1
+
+
+def _end_of_object(text: str, brace: int) -> int | None:
     try:
-        _, end = json.JSONDecoder().raw_decode(text)
+        return _DECODER.raw_decode(text, brace)[1]
     except (ValueError, RecursionError):
-        return text
-    return text[:end]
+        return None
+
+
+def _closing_brace(text: str, brace: int) -> int | None:
+    """Behind the brace that closes this one, as strings in double quotes go."""
+    level = 0
+    for mark in MARK.finditer(text, brace):
+        level += {"{": 1, "}": -1}.get(mark.group(), 0)
+        if level == 0:
+            return mark.end()
+    return None
 
 
 def _verdict(candidate: str) -> EvalResult | None:
