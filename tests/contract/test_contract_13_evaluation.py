@@ -178,6 +178,9 @@ def test_a_verdict_is_found_in_whatever_is_around_it(words: str) -> None:
         f"```json\n{GOOD}\n```\nThat was the answer's. Mine: {BAD_VERDICT}",
         '{"a' * 20_000,
         "{x" * 50_000,
+        '{"a"}' * 20_000,
+        '{"' + '\\"' * 100_000,
+        '```json {"' * 20_000,
     ],
     ids=lambda words: words[:44] or "nothing",
 )

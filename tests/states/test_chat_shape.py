@@ -164,7 +164,9 @@ def test_arguments_as_an_object_say_what_the_object_says(arguments: dict[str, An
     assert json.loads(call.arguments) == arguments
 
 
-@pytest.mark.parametrize("arguments", [{1, 2}, {"when": object()}, b"{}", {(1, 2): 3}, float("nan")], ids=repr)
+@pytest.mark.parametrize(
+    "arguments", [{1, 2}, {"when": json}, b"{}", {(1, 2): 3}, float("nan")], ids=["set", "type", "bytes", "key", "nan"]
+)
 def test_arguments_that_json_cannot_say_are_refused(arguments: object) -> None:
     with pytest.raises(HistoryError, match="arguments"):
         Message.from_dict(given_call(arguments=arguments), where="history[3]")

@@ -19,12 +19,11 @@ from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
 
 OUTPUT_CHARS = 4_000
-FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
 THOUGHT_BEGINNING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
 THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 NAME_FOLLOWS = re.compile(r'\{\s*"')
-MARK = re.compile(r'"(?:[^"\\]|\\.)*"|[{}]', re.DOTALL)
-_DECODER = json.JSONDecoder()
+MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
+"""A string, also one that does not end, or a brace outside of strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class SelfEvaluator:
         return (Message("system", self._prompts.judge_system), Message("user", asked_again if again else question))
 
     def read(self, text: str) -> EvalResult | None:
-        """The verdict in the judge's reply: the whole text as JSON, else what its fenced blocks and the objects in it say.
+        """The verdict in the judge's reply: the whole text as JSON, else what the objects in it say, fenced or not.
 
         What a model thought first, up to ``</think>``, is not its verdict. None where there is no verdict: no JSON object, a
         name given twice, a ``completed`` that is no boolean, a ``confidence`` that is no finite number; or several that differ.
@@ -68,7 +67,7 @@ class SelfEvaluator:
         if whole is not None:
             return whole
         said = _after_thinking(text)
-        verdicts = [verdict for verdict in map(_verdict, (*FENCE.findall(said), *_objects(said))) if verdict is not None]
+        verdicts = [verdict for verdict in map(_verdict, _objects(said)) if verdict is not None]
         agreed = {(verdict.completed, verdict.confidence) for verdict in verdicts}
         return verdicts[0] if len(agreed) == 1 else None
 
@@ -92,31 +91,18 @@ def _after_thinking(text: str) -> str:
 
 
 def _objects(text: str) -> Iterator[str]:
-    """The JSON objects among other words, from the first on. What stands within one is none of its own.
+    """What begins like a JSON object with a name, up to its closing brace, from the first on. Other braces are words.
 
-    What begins as an object and is none is passed over to its closing brace; where it has none, it is cut off, and whatever
-    stands in it may be any part of it. Other braces are words.
+    What stands within one is none of its own. One without a closing brace is cut off: whatever follows may be any part of it.
+    Linear in the text, whatever it is.
     """
-    at = 0
-    while (brace := text.find("{", at)) >= 0:
-        end = _end_of_object(text, brace)
-        if end is not None:
-            yield text[brace:end]
-            at = end
-        elif NAME_FOLLOWS.match(text, brace):
-            closing = _closing_brace(text, brace)
-            if closing is None:
-                return
-            at = closing
-        else:
-            at = brace + 1
-
-
-def _end_of_object(text: str, brace: int) -> int | None:
-    try:
-        return _DECODER.raw_decode(text, brace)[1]
-    except (ValueError, RecursionError):
-        return None
+    begun = NAME_FOLLOWS.search(text)
+    while begun is not None:
+        closing = _closing_brace(text, begun.start())
+        if closing is None:
+            return
+        yield text[begun.start() : closing]
+        begun = NAME_FOLLOWS.search(text, closing)
 
 
 def _closing_brace(text: str, brace: int) -> int | None:
