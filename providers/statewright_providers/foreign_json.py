@@ -8,6 +8,8 @@ is given to the standard library. Of duplicate keys the last one counts, in both
 from __future__ import annotations
 
 import json
+import re
+from codecs import getincrementaldecoder
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
@@ -17,6 +19,8 @@ MAX_DEPTH = 100
 """No reply of a model is nested as deeply; what is may not be written again without running out of stack."""
 MAX_NUMBER = 2**53
 """Up to here all readers of JSON agree on a number."""
+HALF_A_PAIR = re.compile("[\\ud800-\\udfff]")
+"""A surrogate: text that JSON can spell, and UTF-8 cannot hold."""
 
 
 def parse(data: bytes) -> object:
@@ -91,3 +95,22 @@ def joined(pieces: Sequence[str]) -> str:
     except UnicodeEncodeError:
         return whole.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
     return whole
+
+
+class WholeCharacters:
+    """Pieces of a text, made fit to be shown as they come: a half that ends a piece waits for its other half in the next one.
+
+    A half whose other does not come is U+FFFD. So each piece is text that UTF-8 can hold.
+    """
+
+    def __init__(self) -> None:
+        self._units = getincrementaldecoder("utf-16-le")("replace")
+        self._waiting = False
+
+    def add(self, piece: str, *, last: bool = False) -> str:
+        """What can be shown now."""
+        if not self._waiting and not HALF_A_PAIR.search(piece):
+            return piece
+        shown = self._units.decode(piece.encode("utf-16-le", "surrogatepass"), last)
+        self._waiting = bool(self._units.getstate()[0])
+        return shown

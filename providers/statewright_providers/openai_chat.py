@@ -9,12 +9,13 @@ shape others share.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import httpx
 
 from statewright_providers.address import checked_key
+from statewright_providers.body_kind import body_kind, read_beginning
 from statewright_providers.connection import Connection, HttpTransport
 from statewright_providers.foreign_json import mapping, parse
 from statewright_providers.http import Endpoint, Peer, bounded_pieces, read_capped
@@ -22,10 +23,11 @@ from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.redacted_reply import RedactingObserver, redacted, stands_in_pieces
 from statewright_providers.sse import ServerSentEvent, SSEParser
+from statewright_providers.wire_history import arguments_on_wire, id_on_wire, json_on_wire, name_on_wire
 from statewright_states.errors import ConfigurationError, MalformedReply, StreamCutShort
 from statewright_states.words.chat_shape import plain_shape
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema, encode_json
-from statewright_states.words.parts import Attachment, TextPart, described, kind_of
+from statewright_states.words.parts import Attachment, Part, TextPart, ToolCall, described, kind_of
 from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 OPENAI_BASE_URL = "https://api.openai.com/v1"
@@ -111,9 +113,11 @@ class OpenAIChatProvider:
                 body = await read_capped(response, peer.secrets)
                 raise map_errors(peer, response.status_code, response.headers, body)
             observer.began()
-            if _is_stream(response, request):
-                return await self._receive(response, request, observer)
-            body = b"".join([piece async for piece in bounded_pieces(response, peer, request.max_reply_bytes)])
+            pieces = bounded_pieces(response, peer, request.max_reply_bytes)
+            beginning = await read_beginning(pieces)
+            if _is_stream(beginning, response, request):
+                return await self._receive(beginning, pieces, request, observer)
+            body = beginning + b"".join([piece async for piece in pieces])
             reply, chunks = decode(body, peer, request)
             if request.stream:  # asked for, and not honoured by the server
                 _show(chunks, observer)
@@ -123,13 +127,16 @@ class OpenAIChatProvider:
         """Release connections. Safe to call twice; a client that was handed in stays open."""
         await self._endpoint.aclose()
 
-    async def _receive(self, response: httpx.Response, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
-        peer = self._endpoint.peer
-        parser, decoder = SSEParser(), StreamDecoder(peer, request)
+    async def _receive(
+        self, beginning: bytes, pieces: AsyncIterator[bytes], request: ModelRequest, observer: ReplyObserver
+    ) -> LLMResponse:
+        parser, decoder = SSEParser(), StreamDecoder(self._endpoint.peer, request, beginning)
         shown = observer if request.stream else None
+        for event in parser.feed(beginning):
+            _show(decoder.add(event), shown)
         try:
-            async with asyncio.timeout(None) as patience:
-                async for piece in bounded_pieces(response, peer, request.max_reply_bytes):
+            async with asyncio.timeout(None if not decoder.ended else DRAIN_TIMEOUT_S) as patience:
+                async for piece in pieces:
                     for event in parser.feed(piece) if not decoder.ended else ():
                         _show(decoder.add(event), shown)
                     if decoder.ended and patience.when() is None:
@@ -142,6 +149,7 @@ class OpenAIChatProvider:
                 raise
         for event in parser.close():
             _show(decoder.add_unterminated(event), shown)
+        _show(decoder.rest(), shown)
         return decoder.finish()
 
 
@@ -167,19 +175,23 @@ def encode_message(message: Message) -> bytes:
     """The message as the protocol knows it; nothing where it holds only what other adapters understand.
 
     Reasoning, citations and what adapters keep stay out. Images and files of an assistant message are told in words: the
-    protocol knows them only in what is said to the model.
+    protocol knows them only in what is said to the model. What a strict server would refuse has a stand-in (wire_history.py).
     """
-    parts = message.parts
-    if message.role == "assistant":
-        parts = tuple(_in_words(part) if isinstance(part, Attachment) else part for part in parts)
-    shape = plain_shape(message.role, parts, message.tool_call_id)
+    said_by_model = message.role == "assistant"
+    parts = tuple(_on_wire(part, said_by_model) for part in message.parts)
+    answered = None if message.tool_call_id is None else id_on_wire(message.tool_call_id)
+    shape = plain_shape(message.role, parts, answered)
     if parts and shape["content"] is None and "tool_calls" not in shape:
         return b""
-    return encode_json(shape)
+    return json_on_wire(shape)
 
 
-def _in_words(part: Attachment) -> TextPart:
-    return TextPart(f"\n[{kind_of(part)}: {described(part)}]")
+def _on_wire(part: Part, said_by_model: bool) -> Part:
+    if isinstance(part, ToolCall):
+        return ToolCall(id_on_wire(part.id), name_on_wire(part.name), arguments_on_wire(part.arguments))
+    if said_by_model and isinstance(part, Attachment):
+        return TextPart(f"\n[{kind_of(part)}: {described(part)}]")
+    return part
 
 
 def encode_tools(tools: tuple[ToolSchema, ...]) -> bytes:
@@ -204,7 +216,7 @@ def decode(body: bytes, peer: Peer, request: ModelRequest) -> tuple[LLMResponse,
     """The reply in a plain body, and its text for whoever watches. Raises a ProviderError."""
     payload = _payload(body, peer)
     reply = ChatReply(request.messages)
-    chunks = reply.add(payload)
+    chunks = [*reply.add(payload), *reply.rest()]
     _bound_calls(reply, peer, request)
     _demand_choice(reply, body, peer)
     return reply.response(_kept(reply, body, peer)), chunks
@@ -217,9 +229,11 @@ class StreamDecoder:
     finish reason a reply says nothing more (only usage may be missing then). A stream that ends before is cut short.
     """
 
-    def __init__(self, peer: Peer, request: ModelRequest) -> None:
+    def __init__(self, peer: Peer, request: ModelRequest, beginning: bytes = b"") -> None:
+        """``beginning``: how the body begins, to be quoted where it turns out to be no stream."""
         self._peer = peer
         self._request = request
+        self._beginning = beginning
         self._reply = ChatReply(request.messages)
         self._received: list[bytes] = []
         self.ended = False
@@ -252,8 +266,14 @@ class StreamDecoder:
                 return []
             raise self._cut_short() from error
 
+    def rest(self) -> list[StreamChunk]:
+        """The text that was held back, once no event is to come."""
+        return self._reply.rest()
+
     def finish(self) -> LLMResponse:
         """The reply, once no event is to come. Raises StreamCutShort, MalformedReply."""
+        if not self._received and body_kind(self._beginning) == "words":
+            raise _malformed(self._peer, "is neither JSON nor an event stream", self._beginning)
         if not self.is_whole:
             raise self._cut_short()
         raw = b"\n".join(self._received)
@@ -310,8 +330,11 @@ def _malformed(peer: Peer, what: str, received: bytes) -> MalformedReply:
     )
 
 
-def _is_stream(response: httpx.Response, request: ModelRequest) -> bool:
-    """What the server says it sends, whatever was asked for; the request decides where it says neither."""
+def _is_stream(beginning: bytes, response: httpx.Response, request: ModelRequest) -> bool:
+    """What the body's beginning says, else what the server calls it; the request decides where neither says anything."""
+    kind = body_kind(beginning)
+    if kind in ("events", "document"):
+        return kind == "events"
     content_type = response.headers.get("content-type", "").lower()
     if "text/event-stream" in content_type:
         return True

@@ -6,7 +6,8 @@ streamed reply that say the same give the same response by construction, and eac
 What servers really send, and what is made of it:
 
 * fragments of tool calls without ``index``: told apart by id, else by a new name after arguments have begun
-* one index used for several calls: a different id begins another call
+* one index used for several calls: a different id with a name begins another call, unless the name is the same again and the
+  arguments so far are not whole; a different id without a name does not: some servers make a new one for each fragment
 * an id or a name repeated in each fragment; a name in pieces; a call without an id, or with one that is taken already
 * arguments as an object: serialised as received; the deprecated ``function_call``: a tool call
 * content as a list of parts: its text parts; usage in any event, the last one counts
@@ -19,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import count as counting
 from typing import Any
 
-from statewright_providers.foreign_json import count, joined, mapping, sequence, text, texts_in
+from statewright_providers.foreign_json import WholeCharacters, count, joined, mapping, parse, sequence, text, texts_in
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage, encode_json
 
 FINISH_REASONS: Mapping[str, str] = {"function_call": "tool_calls"}
@@ -51,6 +52,7 @@ class ChatReply:
         self._messages = messages
         self._text: list[str] = []
         self._beside: dict[str, list[str]] = {}
+        self._shown = {"content": WholeCharacters(), "reasoning": WholeCharacters()}
         self._refused = False
         self._calls: list[_OpenCall] = []
         self._call_at: dict[int, _OpenCall] = {}
@@ -112,7 +114,18 @@ class ChatReply:
             pieces.append({"index": 0, "function": delta["function_call"]})
         for position, piece in enumerate(pieces):
             self._add_call(piece, position if whole else piece.get("index"))
-        chunks = (StreamChunk("reasoning", reasoning), StreamChunk("content", content))
+        return self._chunks(reasoning, content)
+
+    def rest(self) -> list[StreamChunk]:
+        """What is still to be shown when no piece is to come."""
+        return self._chunks("", "", last=True)
+
+    def _chunks(self, reasoning: str, content: str, *, last: bool = False) -> list[StreamChunk]:
+        shown = self._shown
+        chunks = (
+            StreamChunk("reasoning", shown["reasoning"].add(reasoning, last=last)),
+            StreamChunk("content", shown["content"].add(content, last=last)),
+        )
         return [chunk for chunk in chunks if chunk.data]
 
     def _add_call(self, piece: Mapping[str, Any], index: object) -> None:
@@ -133,8 +146,10 @@ class ChatReply:
         """The call that a fragment belongs to, begun when it is the first of it."""
         if index is not None:
             call = self._call_at.get(index)
-        elif identity:
+        elif identity and (name or not self._calls):
             call = self._call_of.get(identity)
+        elif identity:
+            call = self._call_of.get(identity, self._calls[-1])
         else:
             call = self._calls[-1] if self._calls else None
         if call is None or _begins_another(call, index, identity, name):
@@ -178,6 +193,18 @@ def _text_of(content: object) -> str:
 
 
 def _begins_another(call: _OpenCall, index: int | None, identity: str, name: str) -> bool:
-    if identity:
-        return call.id not in ("", identity)
-    return index is None and bool(name and call.arguments)
+    if not name:
+        return False
+    if identity and call.id:
+        return identity != call.id and (name != call.name or not _in_the_middle(call.arguments))
+    return index is None and not identity and bool(call.arguments)
+
+
+def _in_the_middle(arguments: Sequence[str]) -> bool:
+    """Whether arguments have begun, and are not whole yet."""
+    said = "".join(arguments)
+    try:
+        parse(said.encode("utf-8", "surrogatepass"))
+    except ValueError:
+        return bool(said.strip())
+    return False

@@ -12,6 +12,8 @@ from datetime import datetime
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
+import httpx
+
 from statewright_providers.foreign_json import mapping, parse, sequence, text, whole_number
 from statewright_providers.http import Peer
 from statewright_states.errors import (
@@ -77,6 +79,11 @@ CURES: Mapping[type[ProviderError], str] = {
     RequestRejected: "change what the message complains about; sending the same again gives the same answer",
 }
 
+REDIRECT_CURE = (
+    "if the API is served there, give that address as base_url, without its last part /chat/completions"
+    " (no redirect is followed: a key goes to no other address than the one it was given for)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Complaint:
@@ -91,8 +98,20 @@ def map_errors(peer: Peer, status: int, headers: Mapping[str, str], body: bytes)
     """The error that a reply with this status, these headers and this body stands for."""
     complaint = read_complaint(body)
     kind = _by_words(complaint, status) or STATUSES.get(status) or STATUS_CLASSES.get(status // 100, ServerFailed)
-    what = f"{peer.model} answered {status}" + _said(peer, complaint)
-    return kind(what, where=peer.url, cure=CURES[kind], status_code=status, retry_after_s=retry_after_s(headers))
+    place = redirected_to(peer, headers.get("location", "")) if status // 100 == 3 else ""
+    what = f"{peer.model} answered {status}" + (f", which points to {place}" if place else "") + _said(peer, complaint)
+    cure = REDIRECT_CURE if place else CURES[kind]
+    return kind(what, where=peer.url, cure=cure, status_code=status, retry_after_s=retry_after_s(headers))
+
+
+def redirected_to(peer: Peer, location: str) -> str:
+    """Where a redirect points to: without user, query and fragment, which may hold secrets. Empty where it is no address."""
+    try:
+        place = httpx.URL(peer.url).join(location.strip())
+        shown = place.copy_with(username=None, password=None, query=None, fragment=None)
+    except (httpx.InvalidURL, ValueError):
+        return ""
+    return peer.quote(str(shown)) if location and shown.host and shown.scheme in ("http", "https") else ""
 
 
 def map_stream_error(peer: Peer, data: bytes) -> ProviderError:

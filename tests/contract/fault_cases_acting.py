@@ -120,7 +120,7 @@ QUICK = AgentConfig(tool_timeout_s=2)
 
 case(effects.TOOL, F.TIMEOUT, "the tool does not return in time: the model is told so", "TOOL-22", SUCCESS,
      wired, [asks(call("look", seconds=9)), DONE], QUICK)  # fmt: skip
-case(effects.TOOL, F.MALFORMED, "the tool returns what cannot be shown: the model is told so", "TOOL-21", SUCCESS,
+case(effects.TOOL, F.MALFORMED, "the tool returns what cannot be shown: the model is told that it ran", "TOOL-20", SUCCESS,
      wired, [asks(call("odd", value="unspeakable")), DONE])  # fmt: skip
 case(effects.TOOL, F.CUT_SHORT, "the tool raises: the model is told so", "TOOL-21", SUCCESS, wired, [asks(call("fail")), DONE])
 case(effects.TOOL, F.LATE, "the tool returns when it was given up: its result is nobody's", "TOOL-22 TOOL-92", SUCCESS,

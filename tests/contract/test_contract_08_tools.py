@@ -10,10 +10,13 @@ from typing import Any
 import pytest
 
 from contract_runs import both, on_the_wire, run
+from loop_model_server import completion
+from loop_odd_tools import odd_tools
 from loop_scenarios import Person, asks, call, says
 from loop_tools import Bench
 from statewright import AgentConfig, BudgetConfig, ConfigurationError, ConfirmMode, PromptConfig, tool
 from statewright.testing.virtual_time import run_virtual
+from statewright_states.words.messages import ToolCall
 
 DONE = ("success", "completed")
 LOOK = asks(call("look"))
@@ -69,15 +72,31 @@ def test_whatever_a_tool_raises_is_a_result_and_the_run_goes_on(name: str, strea
     assert outcome.messages_of(1, "tool")[0]["content"].startswith("Error: ")
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, StopIteration, MemoryError])
-def test_no_exception_of_a_tool_ends_the_run(error: type[BaseException]) -> None:
-    @tool(effect="read")
+@pytest.mark.parametrize("late", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, GeneratorExit, asyncio.CancelledError, MemoryError])
+def test_no_exception_of_a_tool_ends_the_run(error: type[BaseException], late: bool) -> None:
+    @tool(name="odd", effect="read")
     def odd() -> str:
         """Raise."""
         raise error
 
-    outcome = run([asks(call("odd")), says("done")], [odd])
+    @tool(name="odd", effect="read")
+    async def odd_later() -> str:
+        """Raise."""
+        await asyncio.sleep(0)
+        raise error
+
+    outcome = run([asks(call("odd")), says("done")], [odd_later if late else odd])
     assert (outcome.how, outcome.outcomes, outcome.tool_texts) == (DONE, ["failed"], [f"Error: {error.__name__}"])
+
+
+@both
+@pytest.mark.parametrize("name", ["odd", "odd_on_a_thread"])
+@pytest.mark.parametrize("value", ["circle", "deep", "unspeakable", "half a pair"])
+def test_a_tool_that_ran_is_told_as_run_when_its_result_cannot_be_shown(name: str, value: str, stream: bool) -> None:
+    outcome = run([asks(call(name, value=value)), says("done")], odd_tools(), stream=stream)
+    assert (outcome.how, outcome.outcomes) == (DONE, ["returned"])
+    assert outcome.messages_of(1, "tool")[0]["content"].startswith("The tool ran and returned. Its result cannot be shown (")
 
 
 def test_the_model_is_told_the_error_by_its_name_and_text_and_no_more() -> None:
@@ -121,6 +140,29 @@ def test_arguments_that_are_not_what_the_tool_takes_are_never_mended(arguments: 
     outcome = run([asks(call("look", arguments)), says("done")], bench.tools)
     assert (outcome.how, outcome.outcomes, bench.log) == (DONE, ["failed"], [])
     assert outcome.tool_texts[0].startswith("Error: ")
+
+
+@both
+@pytest.mark.parametrize("arguments", ['{"at": "x",}', "at=x", "[1]", '{"seconds": NaN}', '{"at": "\\ud800"}', "[" * 5000])
+def test_a_call_that_a_strict_server_would_refuse_is_recorded_as_it_was_and_sent_as_one_without_arguments(
+    arguments: str, stream: bool
+) -> None:
+    outcome = run([asks(call("look", arguments)), says("done")], Bench().tools, stream=stream)
+    (sent,), (recorded,) = (each[-2]["tool_calls"] for each in (outcome.messages_of(1), outcome.state.messages[:-1]))
+    assert (sent["function"]["arguments"], recorded["function"]["arguments"]) == ("{}", arguments)
+    assert arguments[:80] in outcome.messages_of(1, "tool")[0]["content"]
+
+
+@both
+def test_a_name_and_an_id_that_a_strict_server_would_refuse_are_recorded_and_sent_clean(stream: bool) -> None:
+    name, identity = "files.look up", "chatcmpl-tool-" + "0123456789abcdef" * 2
+    outcome = run([completion(None, ToolCall(identity, name, "{}")), says("done")], Bench().tools, stream=stream)
+    asked, answer = outcome.messages_of(1)[-2:]
+    assert asked["tool_calls"][0]["function"]["name"] == "files_look_up"
+    assert answer["tool_call_id"] == asked["tool_calls"][0]["id"] != identity
+    recorded = outcome.state.messages[-3]["tool_calls"][0]
+    assert (recorded["id"], recorded["function"]["name"]) == (identity, name)
+    assert repr(name) in answer["content"]
 
 
 @pytest.mark.parametrize("arguments", ["", "  ", "{}"], ids=repr)

@@ -106,6 +106,7 @@ def test_only_a_final_answer_is_judged(script: list[Reply], config: AgentConfig)
 
 # -- reading the verdict ---------------------------------------------------------------------------------------------
 
+BAD_VERDICT = '{"completed": false, "confidence": 1}'
 GOOD = '{"completed": true, "confidence": 0.9, "issues": [], "suggestion": ""}'
 
 
@@ -120,9 +121,25 @@ GOOD = '{"completed": true, "confidence": 0.9, "issues": [], "suggestion": ""}'
         f"I think {GOOD} is right.",
         '{"completed": true, "confidence": 0.9, "issues": ["a } in {text}"], "note": {"nested": {}}} and more {',
         '{"confidence": 1, "completed": true}',
+        f"The sets {{1, 2}} and {{x | x > 0}} are the same. {GOOD}",
+        f"I looked at {{user}} and {{}} first.\n{GOOD}",
+        f'The call {{"a": 2, "b": 3}} gave 5. {GOOD}',
+        f'The form is {{"completed": true|false, "confidence": 0..1}}: {GOOD}',
+        f"\\boxed{{{GOOD}}}",
+        f"```python\nprint({{'a': 1}})\n```\n{GOOD}",
+        f"<think>Is it {{done}}? Maybe {BAD_VERDICT}, no.</think>\n{GOOD}",
+        f"<think>\n{BAD_VERDICT}\n</think>\n```json\n{GOOD}\n```",
+        f"It may be {BAD_VERDICT}. No.\n</think>\n\n{GOOD}",
+        f"<thinking>{BAD_VERDICT}</thinking>{GOOD}",
+        '{"completed": true, "confidence": 1, "issues": ["it holds </think>"]}',
+        f"{GOOD} As I said: {GOOD}",
     ],
-    ids=["plain", "padded", "fenced", "fence without name", "letter", "in a sentence", "braces", "least"],
-)
+    ids=[
+        "plain", "padded", "fenced", "fence without name", "letter", "in a sentence", "braces", "least", "sets", "empty braces",
+        "another object", "a form", "boxed", "another fence", "think", "think and fence", "the end of think alone", "thinking",
+        "think inside", "said twice",
+    ],
+)  # fmt: skip
 def test_a_verdict_is_found_in_whatever_is_around_it(words: str) -> None:
     assert run([says("done"), says(words)], config=judged()).state.verified is True
 
@@ -150,6 +167,20 @@ def test_a_verdict_is_found_in_whatever_is_around_it(words: str) -> None:
         "{" * 3000,
         '{"a":' * 3000,
         "{'completed': True, 'confidence': 1}",
+        f"<think>{GOOD}",
+        f"<think>{GOOD}</think>",
+        f"<think>{GOOD}</think>\nI cannot say.",
+        f"{GOOD} or rather {BAD_VERDICT}",
+        f"The answer says {GOOD}, which is wrong: {BAD_VERDICT}",
+        f"```json\n{GOOD}\n```\n```json\n{BAD_VERDICT}\n```",
+        f'{{"completed": false, "confidence": 1, "issues": [{GOOD}',
+        f'{{"verdict": {GOOD}}}',
+        f"```json\n{GOOD}\n```\nThat was the answer's. Mine: {BAD_VERDICT}",
+        '{"a' * 20_000,
+        "{x" * 50_000,
+        '{"a"}' * 20_000,
+        '{"' + '\\"' * 100_000,
+        '```json {"' * 20_000,
     ],
     ids=lambda words: words[:44] or "nothing",
 )

@@ -223,6 +223,26 @@ def test_tool_calls_without_a_finish_reason_are_tool_calls() -> None:
             id="one index for two calls",
         ),
         pytest.param(
+            [calls(call("f", index=0, id="a")), calls(call("", "[", index=0, id="b")), calls(call("", "]", index=0, id="c"))],
+            [ToolCall("a", "f", "[]")],
+            id="another id in each fragment",
+        ),
+        pytest.param(
+            [calls(call("f", id="a")), calls(call("", '{"x"', id="b")), calls(call("", ":1}", id="c"))],
+            [ToolCall("a", "f", '{"x":1}')],
+            id="another id in each fragment, and no index",
+        ),
+        pytest.param(
+            [calls(call("f", '{"x"', index=0, id="a")), calls(call("f", ":1}", index=0, id="b"))],
+            [ToolCall("a", "f", '{"x":1}')],
+            id="another id and the name again in the middle of the arguments",
+        ),
+        pytest.param(
+            [calls(call("f", '{"x":1}', index=0, id="a")), calls(call("f", '{"x":2}', index=0, id="b"))],
+            [ToolCall("a", "f", '{"x":1}'), ToolCall("b", "f", '{"x":2}')],
+            id="one index for two calls of one tool",
+        ),
+        pytest.param(
             [calls(call("get_", index=0, id="a")), calls(call("weather", index=0)), calls(call("", "{}", index=0))],
             [ToolCall("a", "get_weather", "{}")],
             id="the name in pieces",
@@ -295,6 +315,30 @@ def test_content_as_a_list_of_parts_is_its_text() -> None:
 def test_a_character_sent_as_two_halves_is_whole_in_the_reply() -> None:
     first, second = ('{"choices":[{"delta":{"content":"' + half + '"}}]}' for half in ("\\ud83d", "\\ude00"))
     assert receive(sse(first, second, delta("stop")), stream=True).content == "😀"
+
+
+HALVES = st.text(st.sampled_from("ab\ud83d\ude00\ud800\udfff\N{GRINNING FACE}"), max_size=8)
+
+
+@settings(max_examples=200, deadline=None)
+@given(HALVES, st.sampled_from(["content", "reasoning", "refusal"]), st.data())
+def test_no_piece_that_is_shown_holds_half_a_character_however_the_text_is_cut(
+    said: str, kind: str, data: st.DataObject
+) -> None:
+    watcher = Watcher()
+    units = said.encode("utf-16-le", "surrogatepass")
+    text = "".join(units[at : at + 2].decode("utf-16-le", "surrogatepass") for at in range(0, len(units), 2))
+    pieces = [delta(**{kind: piece}) for piece in in_pieces(data, text)]
+    receive(sse(*pieces, delta("stop", content="")), stream=True, watcher=watcher)
+    shown = watcher.text("reasoning" if kind == "reasoning" else "content")
+    assert shown == units.decode("utf-16-le", "replace")
+    "".join(chunk.data for chunk in watcher.chunks).encode()
+
+
+def test_a_half_that_waits_for_its_other_is_shown_when_the_reply_is_plain() -> None:
+    watcher = Watcher()
+    receive(json.dumps(completion(content="a\ud83d")).encode(), stream=True, headers=JSON, watcher=watcher)
+    assert watcher.text() == "a\N{REPLACEMENT CHARACTER}"
 
 
 def test_empty_text_is_no_text_either_way() -> None:
@@ -409,3 +453,52 @@ def test_an_event_of_type_error_is_an_error_whatever_its_shape() -> None:
 def test_an_error_object_under_status_200_is_an_error() -> None:
     with pytest.raises(ServerFailed, match="overloaded"):
         receive(b'{"error": {"message": "overloaded", "type": "server_error"}}')
+
+
+# -- something else than what was asked for --------------------------------------------------------------------------
+
+HTML = b"\r\n<!doctype html><html><title>Sign in</title></html>"
+
+
+@pytest.mark.parametrize("content_type", ["text/html; charset=utf-8", "text/event-stream", ""])
+@pytest.mark.parametrize("pieces", [[HTML], one_byte_at_a_time(HTML)], ids=["whole", "bytes"])
+def test_a_page_where_a_stream_was_asked_for_is_a_malformed_reply_that_quotes_it(
+    content_type: str, pieces: list[bytes]
+) -> None:
+    with pytest.raises(MalformedReply, match="Sign in") as caught:
+        receive(*pieces, stream=True, headers={"content-type": content_type})
+    assert "base_url" in caught.value.cure
+
+
+@pytest.mark.parametrize("content_type", ["text/plain", "text/event-stream", "application/octet-stream", ""])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_a_whole_reply_where_a_stream_was_asked_for_is_understood_whatever_it_is_called(
+    content_type: str, indent: int | None
+) -> None:
+    watcher, body = Watcher(), b"\xef\xbb\xbf \n" + json.dumps(completion(content="5"), indent=indent).encode()
+    for pieces in ([body], one_byte_at_a_time(body)):
+        reply = receive(*pieces, stream=True, headers={"content-type": content_type}, watcher=watcher)
+        assert (reply.content, reply.finish_reason) == ("5", "stop")
+    assert watcher.text() == "55"
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/plain", ""])
+@pytest.mark.parametrize(
+    "first", [b"", b": ping\n\n", b"event: message\n", b"\xef\xbb\xbf"], ids=["data", "ping", "event", "bom"]
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_stream_is_understood_whatever_it_is_called(content_type: str, first: bytes, stream: bool) -> None:
+    body = first + sse(delta(content="5"), delta("stop"))
+    for pieces in ([body], one_byte_at_a_time(body)):
+        assert receive(*pieces, stream=stream, headers={"content-type": content_type}).content == "5"
+
+
+def test_an_error_object_where_a_stream_was_asked_for_is_that_error() -> None:
+    with pytest.raises(RateLimited, match="busy"):
+        receive(b'{"error": {"message": "busy", "code": 429}}', stream=True)
+
+
+@pytest.mark.parametrize("body", [b"upstream is away", b"502 Bad Gateway\n"])
+def test_words_where_a_stream_was_asked_for_are_quoted(body: bytes) -> None:
+    with pytest.raises(MalformedReply, match=body.decode().strip()):
+        receive(body, stream=True)

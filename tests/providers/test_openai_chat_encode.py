@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from statewright_providers.openai_chat import encode, encode_message, encode_tools
@@ -22,6 +22,7 @@ from statewright_states.words.parts import (
     ToolCall,
 )
 from statewright_states.words.ports import ModelRequest
+from strict_server import objection
 from transcripts import read_transcript
 from wire import QUESTION, requested
 
@@ -96,7 +97,41 @@ def test_the_body_is_json_and_holds_the_bytes_of_each_message(
     request = ModelRequest(messages, (ADD,), stream=stream, temperature=temperature)
     body = encode(request, model="m", tools=encode_tools(request.tools), limit_field="max_tokens")
     assert b",".join(message.encoded_by(encode_message) for message in messages) in body
-    assert json.loads(body)["messages"] == [message.to_dict() for message in messages]
+    assert [(each["role"], each["content"]) for each in json.loads(body)["messages"]] == [
+        (message.role, message.content) for message in messages
+    ]
+    assert objection(json.loads(body)) is None
+
+
+ODD_TEXT = st.text(st.characters(), max_size=12)
+NESTED = st.recursive(
+    st.none() | st.integers() | st.floats() | ODD_TEXT,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(ODD_TEXT, inner, max_size=3),
+)
+DEEP = st.integers(1, 1500).map(lambda levels: '{"a":' * levels + "1" + "}" * levels)
+ODD_ARGUMENTS = st.one_of(
+    ODD_TEXT, NESTED.map(json.dumps), NESTED.map(lambda value: json.dumps(value)[:-1]), DEEP,
+    st.integers(250, 400).map(lambda digits: '{"a": ' + "9" * digits + "}"),
+)  # fmt: skip
+ODD_CALLS = st.builds(ToolCall, st.text(st.characters(), max_size=50), st.text(st.characters(), max_size=70), ODD_ARGUMENTS)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(ODD_CALLS, max_size=3), st.none() | ODD_TEXT)
+def test_whatever_a_model_said_a_strict_server_takes_back(calls: list[ToolCall], content: str | None) -> None:
+    said = Message("assistant", content, calls)
+    history = (*QUESTION, said, *(Message("tool", content, tool_call_id=call.id) for call in calls))
+    body = json.loads(encode(ModelRequest(history), model="m", tools=b"", limit_field="max_tokens"))
+    assert objection(body) is None
+    sent, *answers = body["messages"][2:]
+    assert [answer["tool_call_id"] for answer in answers] == [call["id"] for call in sent.get("tool_calls", ())]
+    assert said.tool_calls == tuple(calls)
+
+
+@given(st.dictionaries(st.text(max_size=4), st.text(max_size=9) | st.integers() | st.lists(st.floats(-1, 1)), max_size=4))
+def test_a_call_that_every_server_takes_goes_as_it_is(arguments: dict[str, Any]) -> None:
+    call = ToolCall("call_1:0", "look-up_2", json.dumps(arguments, indent=1))
+    assert sent(Message("assistant", None, [call])) == [Message("assistant", None, [call]).to_dict()]
 
 
 def test_a_message_is_encoded_for_its_first_request_and_never_again() -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from statewright_providers.openai_errors import CODES, CURES, STATUS_CLASSES, STATUSES, TYPES, retry_after_s
+from statewright_providers.http import Peer
+from statewright_providers.openai_errors import CODES, CURES, STATUS_CLASSES, STATUSES, TYPES, map_errors, retry_after_s
 from statewright_states.errors import (
     AuthenticationFailed,
     ContextOverflow,
@@ -233,3 +234,30 @@ def test_usage_beyond_all_bounds_is_no_usage(tokens: str) -> None:
     usage = receive(body.encode()).usage
     assert usage is not None
     assert usage.input_tokens == 0
+
+
+@pytest.mark.parametrize(
+    ("location", "shown"),
+    [
+        ("https://api.example/v1/chat/completions", "https://api.example/v1/chat/completions"),
+        ("/openai/v1/chat/completions", "http://model.test/openai/v1/chat/completions"),
+        (
+            "https://user:s3cret-word@login.example:8443/start?api-key=s3cret-word#s3cret-word",
+            "https://login.example:8443/start",
+        ),
+    ],
+)
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_a_redirect_says_where_it_points_to_and_nothing_secret(status: int, location: str, shown: str) -> None:
+    with pytest.raises(ModelNotFound) as caught:
+        receive(b"", status=status, headers={"location": location})
+    assert f"points to {shown}\n" in str(caught.value)
+    assert "s3cret" not in str(caught.value)
+    assert "base_url" in caught.value.cure
+
+
+@pytest.mark.parametrize("location", ["", "http://[", "http://a b/\x00", "javascript:alert(1)", "//", "x" * 100_000])
+def test_no_place_of_a_redirect_however_strange_raises(location: str) -> None:
+    error = map_errors(Peer("openai:m", "http://model.test/v1/chat/completions"), 302, {"location": location}, b"moved")
+    assert isinstance(error, ModelNotFound)
+    assert len(str(error)) < 2000

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from message_parts import CHAT_SHAPED, MESSAGES
 from statewright_states.errors import HistoryError
@@ -28,6 +29,13 @@ SHAPE = {"id": "call_1", "type": "function", "function": {"name": "add", "argume
 IMAGE = ImagePart.of(b"\x89PNG", "image/png")
 IMAGE_URL = {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBORw=="}}
 THOUGHT = ReasoningPart("hm", ProviderState("signed", "c2ln"))
+
+
+JSON_VALUES: st.SearchStrategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 def round_trip(message: Message) -> Message:
@@ -126,6 +134,60 @@ def test_whoever_changes_the_text_or_the_calls_has_said_something_else(change: d
 
 def test_the_arguments_of_a_call_are_never_repaired() -> None:
     assert Message.from_dict({"role": "assistant", "tool_calls": [SHAPE]}).tool_calls == (CALL,)
+
+
+def given_call(**function: object) -> dict[str, object]:
+    return {"role": "assistant", "tool_calls": [{"id": "call_1", "function": {"name": "add", **function}}]}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        ({"a": 1, "b": {"c": [True, None, "é"]}}, '{"a":1,"b":{"c":[true,null,"é"]}}'),
+        ({}, "{}"),
+        ([], "[]"),
+        (5, "5"),
+        (False, "false"),
+        (None, ""),
+        ("", ""),
+        ("{'a': 1}", "{'a': 1}"),
+    ],
+)
+def test_arguments_that_are_no_text_become_the_json_that_they_are(arguments: object, text: str) -> None:
+    (call,) = Message.from_dict(given_call(arguments=arguments)).tool_calls
+    assert call.arguments == text
+
+
+@given(st.dictionaries(st.text(max_size=4), JSON_VALUES, max_size=4))
+def test_arguments_as_an_object_say_what_the_object_says(arguments: dict[str, Any]) -> None:
+    (call,) = Message.from_dict(given_call(arguments=arguments)).tool_calls
+    assert json.loads(call.arguments) == arguments
+
+
+@pytest.mark.parametrize(
+    "arguments", [{1, 2}, {"when": json}, b"{}", {(1, 2): 3}, float("nan")], ids=["set", "type", "bytes", "key", "nan"]
+)
+def test_arguments_that_json_cannot_say_are_refused(arguments: object) -> None:
+    with pytest.raises(HistoryError, match="arguments"):
+        Message.from_dict(given_call(arguments=arguments), where="history[3]")
+
+
+@pytest.mark.parametrize("field", ["id", "name"])
+@pytest.mark.parametrize("value", [{"a": 1}, ["x"], b"x", 1.5])
+def test_a_name_or_an_id_that_is_no_text_is_refused_and_not_shown_as_python(field: str, value: object) -> None:
+    shape: dict[str, Any] = {"id": "call_1", "function": {"name": "add", "arguments": "{}"}}
+    (shape if field == "id" else shape["function"])[field] = value
+    with pytest.raises(HistoryError, match=field):
+        Message.from_dict({"role": "assistant", "tool_calls": [shape]})
+    if field == "id":
+        with pytest.raises(HistoryError, match="tool_call_id"):
+            Message.from_dict({"role": "tool", "content": "x", "tool_call_id": value})
+
+
+def test_an_id_may_be_a_whole_number() -> None:
+    shape = {"id": 5, "function": {"name": "add", "arguments": "{}"}}
+    assert Message.from_dict({"role": "assistant", "tool_calls": [shape]}).tool_calls[0].id == "5"
+    assert Message.from_dict({"role": "tool", "content": "x", "tool_call_id": 5}).tool_call_id == "5"
 
 
 def test_content_in_text_parts_is_joined() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
 from typing import Any, Unpack
 
@@ -117,9 +117,9 @@ class AgentLoop:
         ``history`` holds earlier messages in the chat shape; ``RunOptions`` has the keywords. Raises CallerError for bad
         input and JournalError when the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
         """
-        given = RunOptions(**options)
-        work = self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
-        return await self._reported(work, "run")
+        with self.reporting("run"):
+            given = RunOptions(**options)
+            return await self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
 
     async def resume(
         self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
@@ -134,7 +134,8 @@ class AgentLoop:
         require_text("run_id", run_id)
         require_callables(on_stream_chunk=on_stream_chunk)
         watch = Watch(on_stream_chunk)
-        return await self._reported(self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code), "resume")
+        with self.reporting("resume"):
+            return await self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code)
 
     async def stream(
         self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]
@@ -144,13 +145,16 @@ class AgentLoop:
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
         queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        inputs = self.inputs(prompt, history, replace(RunOptions(**options), stream=True))
+        with self.reporting("stream"):
+            inputs = self.inputs(prompt, history, replace(RunOptions(**options), stream=True))
         task = asyncio.create_task(self._driver.start(inputs, Watch(queue.put_nowait, queue.put_nowait)))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (happened := await queue.get()) is not None:
                 yield happened
-            yield await task
+            with self.reporting("stream"):
+                state = await task
+            yield state
         finally:
             task.cancel()
             with suppress(asyncio.CancelledError, StatewrightError):
@@ -256,13 +260,11 @@ class AgentLoop:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
         watch = Watch(on_chunk, on_decision)
 
-        async def child() -> AgentState:
+        with self.reporting("run"):
             try:
                 return await self._driver.start(inputs, watch)
             except RunExists:
                 return await self._driver.take_up(inputs.run_id, watch, accept_changed_code=accept_changed_code)
-
-        return await self._reported(child(), "run")
 
     def inputs(self, prompt: str, history: History | None, options: RunOptions) -> RunInputs:
         """What a run with these arguments would be given."""
@@ -286,10 +288,11 @@ class AgentLoop:
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )
 
-    async def _reported(self, work: Coroutine[Any, Any, AgentState], where: str) -> AgentState:
+    @contextmanager
+    def reporting(self, where: str) -> Generator[None]:
         """Tell ``on_error`` of an exception on its way out."""
         try:
-            return await work
+            yield
         except Exception as error:
             if self._on_error is not None:
                 with suppress(Exception):

@@ -80,13 +80,14 @@ class MixedModeRunner:
         ``RunOptions`` has the keywords; ``stream`` is for the build, and a task is no part of a session. Raises CallerError
         for bad input and JournalError when something cannot be recorded.
         """
-        given = RunOptions(**options)
-        if given.session is not None:
-            raise ConfigurationError(
-                "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
-            )
-        build = self.build.inputs(prompt, history, given)
-        plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id))
+        with self.build.reporting("run"):
+            given = RunOptions(**options)
+            if given.session is not None:
+                raise ConfigurationError(
+                    "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
+                )
+            build = self.build.inputs(prompt, history, given)
+            plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id))
         inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
         return await self._driver.start(inputs, Watch(given.on_stream_chunk))
 

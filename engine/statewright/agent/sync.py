@@ -11,6 +11,7 @@ import ctypes
 from collections.abc import Collection, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from contextvars import copy_context
 from threading import Thread
 from typing import Any, TypeVar
 
@@ -77,13 +78,16 @@ def _keep_for_ever(task: asyncio.Task[Any]) -> None:
 
 
 def run_to_its_end(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end: with an event loop of its own, on a thread when this one runs a loop already."""
+    """Run a coroutine to its end: with an event loop of its own, on a thread when this one runs a loop already.
+
+    There too it sees the context variables of the caller, and cannot change them.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
         return run_bounded(work)
     thread = ThreadPoolExecutor(1, thread_name_prefix="statewright run_sync")
     try:
-        return thread.submit(run_bounded, work).result()
+        return thread.submit(copy_context().run, run_bounded, work).result()
     finally:
         thread.shutdown(wait=False)  # an interrupt of this thread does not wait for the other

@@ -21,9 +21,11 @@ from statewright_states.words.messages import Message
 OUTPUT_CHARS = 4_000
 MAX_ISSUES = 20
 WORD_CHARS = 1_000
-MAX_FENCED_CHARS = 20_000
-"""In longer texts fences are not looked for: each that stands open would be searched to the end."""
-FENCE = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
+THOUGHT_BEGINNING = re.compile(r"\s*<think(?:ing)?>", re.IGNORECASE)
+THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+NAME_FOLLOWS = re.compile(r'\{\s*"')
+MARK = re.compile(r'"(?:[^"\\]|\\.)*"?|[{}]', re.DOTALL)
+"""A string, also one that does not end, or a brace outside of strings."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +60,19 @@ class SelfEvaluator:
         return (Message("system", self._prompts.judge_system), Message("user", asked_again if again else question))
 
     def read(self, text: str) -> EvalResult | None:
-        """The verdict in the judge's reply: the whole text as JSON, a fenced block, then the first balanced object.
+        """The verdict in the judge's reply: the whole text as JSON, else what the objects in it say, fenced or not.
 
-        None where there is none: no JSON object, a name given twice, a ``completed`` that is no boolean, or a ``confidence``
-        that is no number a float can hold. Of issues the first 20 count; of each, and of the suggestion, 1 000 characters.
+        What a model thought first, up to ``</think>``, is not its verdict. None where there is no verdict: no JSON object, a
+        name given twice, a ``completed`` that is no boolean, a ``confidence`` that no float can hold; or several that differ.
+        Of issues the first 20 count; of each, and of the suggestion, 1 000 characters.
         """
-        for candidate in _candidates(text):
-            result = _verdict(candidate)
-            if result is not None:
-                return result
-        return None
+        whole = _verdict(text)
+        if whole is not None:
+            return whole
+        said = _after_thinking(text)
+        verdicts = [verdict for verdict in map(_verdict, _objects(said)) if verdict is not None]
+        agreed = {(verdict.completed, verdict.confidence) for verdict in verdicts}
+        return verdicts[0] if len(agreed) == 1 else None
 
     def correction(self, task: str, result: EvalResult) -> str:
         """The prompt of the next attempt: the original task, what was wrong, and what was suggested."""
@@ -80,22 +85,37 @@ def _listed(lines: Sequence[str]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _candidates(text: str) -> Iterator[str]:
-    yield text
-    for match in FENCE.finditer(text if len(text) <= MAX_FENCED_CHARS else ""):
-        yield match.group(1)
-    start = text.find("{")
-    if start >= 0:
-        yield _balanced(text[start:])
+def _after_thinking(text: str) -> str:
+    """What follows the thoughts. Some servers leave the opening tag out; where the closing one is missing, all are thoughts."""
+    closed = THOUGHT_END.search(text)
+    if closed is not None:
+        return text[closed.end() :]
+    return "" if THOUGHT_BEGINNING.match(text) else text
 
 
-def _balanced(text: str) -> str:
-    """The object at the beginning of ``text``, as the JSON decoder sees its end; the whole text when it has none."""
-    try:
-        _, end = json.JSONDecoder().raw_decode(text)
-    except (ValueError, RecursionError):
-        return text
-    return text[:end]
+def _objects(text: str) -> Iterator[str]:
+    """What begins like a JSON object with a name, up to its closing brace, from the first on. Other braces are words.
+
+    What stands within one is none of its own. One without a closing brace is cut off: whatever follows may be any part of it.
+    Linear in the text, whatever it is.
+    """
+    begun = NAME_FOLLOWS.search(text)
+    while begun is not None:
+        closing = _closing_brace(text, begun.start())
+        if closing is None:
+            return
+        yield text[begun.start() : closing]
+        begun = NAME_FOLLOWS.search(text, closing)
+
+
+def _closing_brace(text: str, brace: int) -> int | None:
+    """Behind the brace that closes this one, as strings in double quotes go."""
+    level = 0
+    for mark in MARK.finditer(text, brace):
+        level += {"{": 1, "}": -1}.get(mark.group(), 0)
+        if level == 0:
+            return mark.end()
+    return None
 
 
 def _verdict(candidate: str) -> EvalResult | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from statewright.tools.arguments import BadArguments, parse_arguments
 from statewright.tools.declaration import DeclaredTool, Tool, as_tool, tool
-from statewright.tools.execution import ExecutionEngine, ToolRaised
+from statewright.tools.execution import ExecutionEngine, ResultNotShown, ToolRaised
 from statewright.tools.loading import load_tools
 from statewright.tools.registry import ToolRegistry
 from statewright.tools.truncation import event_view, truncate_result
@@ -13,6 +13,7 @@ __all__ = [
     "BadArguments",
     "DeclaredTool",
     "ExecutionEngine",
+    "ResultNotShown",
     "Tool",
     "ToolRaised",
     "ToolRegistry",

@@ -22,6 +22,8 @@ from statewright.tools.schema import Parameters
 MAX_PROBLEMS = 10
 """How many problems are told at once; a reply that is wrong throughout needs no longer list."""
 MAX_SHOWN_CHARS = 80
+MAX_QUOTED_CHARS = 500
+"""How much is quoted of arguments that cannot be read: an adapter may not be able to send them back in the call itself."""
 
 
 class BadArguments(Exception):
@@ -44,7 +46,8 @@ def parse_arguments(tool: Tool, text: str) -> dict[str, Any]:
         # The text and not the parsed value: pydantic knows what JSON cannot say (dates, enums, tuples) in this mode only.
         checked = parameters.model.model_validate_json(text, strict=True)
     except ValidationError as error:
-        raise BadArguments(_explain(error, parameters)) from error
+        unread = any(problem["type"] == "json_invalid" for problem in error.errors(include_url=False, include_context=False))
+        raise BadArguments(_explain(error, parameters) + (_quoted(text) if unread else "")) from error
     except Exception as error:  # a validator of the caller's own types raised something else
         raise BadArguments(f"the arguments could not be checked: {type(error).__name__}: {error}") from error
     return {name: getattr(checked, field) for field, name in parameters.names.items()}
@@ -55,13 +58,23 @@ def _check_json(text: str) -> None:
         value = _STRICT.decode(text)
     except json.JSONDecodeError as error:
         position = f"line {error.lineno} column {error.colno} (character {error.pos})"
-        raise BadArguments(f"the arguments are not valid JSON: {error.msg} at {position}") from error
+        raise BadArguments(f"the arguments are not valid JSON: {error.msg} at {position}{_quoted(text, error.pos)}") from error
     except RecursionError as error:
-        raise BadArguments("the arguments are nested too deeply") from error
+        raise BadArguments(f"the arguments are nested too deeply{_quoted(text)}") from error
+    except BadArguments as error:
+        raise BadArguments(f"{error.message}{_quoted(text)}") from error
     except ValueError as error:  # Python's limit on the digits of an integer
-        raise BadArguments("the arguments hold a number with too many digits") from error
+        raise BadArguments(f"the arguments hold a number with too many digits{_quoted(text)}") from error
     if not isinstance(value, dict):
         raise BadArguments(f"the arguments must be one JSON object, not {_shown(value)}")
+
+
+def _quoted(text: str, at: int = 0) -> str:
+    """What was sent, as a further line: whole, or a part around the character ``at``."""
+    start = max(0, min(at - MAX_QUOTED_CHARS // 2, len(text) - MAX_QUOTED_CHARS))
+    part = text[start : start + MAX_QUOTED_CHARS]
+    before, behind = "..." if start else "", "..." if start + MAX_QUOTED_CHARS < len(text) else ""
+    return f"\nthe arguments were: {before}{part}{behind}"
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -9,6 +9,7 @@ only beside the same content and calls that it was written with: whoever changes
 
 from __future__ import annotations
 
+import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Mapping, Sequence
@@ -113,8 +114,7 @@ def read_shape(shape: Mapping[str, Any], where: str) -> tuple[Role, tuple[Part, 
     role = shape.get("role")
     if role not in ROLES:
         raise HistoryError(f"a message has the role {role!r}", where=where, cure=f"use one of {', '.join(ROLES)} as its role")
-    identity = shape.get("tool_call_id")
-    tool_call_id = None if identity is None else str(identity)
+    tool_call_id = _identity(shape.get("tool_call_id"), "tool_call_id", where)
     if (kept := shape.get(ALL_PARTS)) is not None:
         whole = _whole_parts(kept, where)
         said = plain_shape(role, whole, None)
@@ -245,7 +245,34 @@ def _call(call: object, where: str) -> ToolCall:
     if not function:
         cure = 'give it {"id", "function": {"name", "arguments"}}'
         raise HistoryError("a tool call has no function", where=where, cure=cure)
-    return ToolCall(str(shape.get("id") or ""), str(function.get("name") or ""), str(function.get("arguments") or ""))
+    identity = _identity(shape.get("id"), "id", where) or ""
+    return ToolCall(identity, _name(function.get("name"), where), _arguments(function.get("arguments"), where))
+
+
+def _identity(value: object, name: str, where: str) -> str | None:
+    """The id of a call: a text, or a whole number, as some software has it."""
+    if value is None or isinstance(value, str):
+        return value
+    if type(value) is int:
+        return str(value)
+    raise HistoryError(f"the {name} of a tool call is {type(value).__name__}", where=where, cure=f"give the {name} as a text")
+
+
+def _name(value: object, where: str) -> str:
+    if value is None or isinstance(value, str):
+        return value or ""
+    raise HistoryError(f"the name of a tool call is {type(value).__name__}", where=where, cure="give the name as a text")
+
+
+def _arguments(value: object, where: str) -> str:
+    """The text of the arguments; software that has read them already has a value, which is written as JSON again."""
+    if value is None or isinstance(value, str):
+        return value or ""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    except (TypeError, ValueError, RecursionError) as error:
+        cure = "give them as the model's text, or as a value that JSON can say"
+        raise HistoryError(f"the arguments of a tool call are not JSON: {error}", where=where, cure=cure) from error
 
 
 def _mapping(value: object) -> Mapping[str, Any]:

@@ -35,8 +35,13 @@ FOR_GOOD = [errors.AuthenticationFailed, errors.RequestRejected, errors.QuotaExh
 ASYNC_TOOLS = ("look", "peer", "save", "post", "pay", "touch", "fail", "cling", "nobody")
 ODD_TOOLS = ("odd", "raise_kind", "endless")
 THREADS = ("count", "explode", "block", "sulk", "leave", "odd_on_a_thread")
-ODD_VALUES = ("nothing", "nan", "bytes", "surrogate", "deep", "circle", "unspeakable", "coroutine", "set", "huge")
-KINDS = ("ValueError", "SystemExit", "KeyboardInterrupt", "CancelledError", "Broken", "ExceptionGroup", "StopIteration", "mute")
+ODD_VALUES = (
+    "nothing", "nan", "bytes", "surrogate", "half a pair", "deep", "circle", "unspeakable", "coroutine", "set", "huge",
+)  # fmt: skip
+KINDS = (
+    "ValueError", "SystemExit", "KeyboardInterrupt", "GeneratorExit", "CancelledError", "Broken", "ExceptionGroup",
+    "StopIteration", "mute",
+)  # fmt: skip
 
 
 # -- what the model says ---------------------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """A model server on 127.0.0.1 that follows a script: Chat Completions over real HTTP, one item per request.
 
 It serves from the event loop of the test. Under virtual time its waits take no time, and what it sends is not overtaken by a
-timer. A reply is sent plain or streamed as the request asks; whatever else servers do is spelled out as an ``Answer``.
+timer. A reply is sent plain or streamed as the request asks; whatever else servers do is spelled out as an ``Answer``. What a
+strict service would refuse in a history it answers with 400, and leaves its script alone.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from statewright_states.words.messages import LLMResponse, ToolCall
+from strict_server import objection
 
 WORD = re.compile(r"\s*\S+\s*|\s+")
 MODEL = "stub"
@@ -85,7 +87,9 @@ class ModelServer:
             while (request := await _request(reader, connection)) is not None:
                 self.seen.append(request)
                 self.on_request()
-                answer = _answer(self._next(), stream=bool(request.body.get("stream")))
+                refused = objection(request.body)
+                item = self._next() if refused is None else failure(400, message=refused)
+                answer = _answer(item, stream=bool(request.body.get("stream")))
                 await _send(writer, answer)
                 if answer.then == "hang":
                     await reader.read()

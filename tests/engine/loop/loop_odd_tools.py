@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from dataclasses import dataclass
 from typing import Any
 
 from loop_tools import Broken
@@ -15,6 +16,13 @@ class Mute(Exception):
 
     def __str__(self) -> str:
         raise RuntimeError("no words")
+
+
+@dataclass
+class Named:
+    """A value whose text UTF-8 cannot hold."""
+
+    name: str
 
 
 class Unspeakable:
@@ -50,6 +58,8 @@ def odd_value(name: str) -> Any:
             return circle
         case "unspeakable":
             return Unspeakable()
+        case "half a pair":
+            return Named("\ud800")
         case "set":
             return {frozenset({1}), threading}
         case "huge":
@@ -63,6 +73,7 @@ def odd_error(kind: str) -> BaseException:
     kinds: dict[str, BaseException] = {
         "SystemExit": SystemExit(3),
         "KeyboardInterrupt": KeyboardInterrupt(),
+        "GeneratorExit": GeneratorExit(),
         "CancelledError": asyncio.CancelledError(),
         "Broken": Broken("boom"),
         "ExceptionGroup": ExceptionGroup("several", [ValueError("a"), OSError("b")]),

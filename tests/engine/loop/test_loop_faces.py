@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
@@ -14,10 +15,20 @@ from loop_invariants import check_run
 from loop_journals import PassingJournal
 from loop_scenarios import RUN_ID, asks, call, play, playing, says
 from loop_tools import Bench
-from statewright import AgentConfig, AgentLoop, AgentState, LLMResponse, MemoryJournal, RunEvent, StreamChunk, tool
+from statewright import (
+    AgentConfig,
+    AgentLoop,
+    AgentState,
+    LLMResponse,
+    MemoryJournal,
+    MixedModeRunner,
+    RunEvent,
+    StreamChunk,
+    tool,
+)
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers.scripted import Delay, ScriptedProvider
-from statewright_states.errors import JournalUnavailable, RunExists, RunNotFound, ServerFailed
+from statewright_states.errors import ConfigurationError, HistoryError, JournalUnavailable, RunExists, RunNotFound, ServerFailed
 from statewright_states.words.ports import Lease, ModelRequest, StoredEntry
 
 # -- run_sync --------------------------------------------------------------------------------------------------------
@@ -165,6 +176,81 @@ def test_errors_on_their_way_out_are_told_to_on_error() -> None:
             await broken.run("task")
 
     run_virtual(scene())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind"),
+    [
+        ({"prompt": 5}, ConfigurationError),
+        ({"prompt": "task", "history": [{"role": "robot"}]}, HistoryError),
+        ({"prompt": "task", "colour": "red"}, TypeError),
+    ],
+    ids=["prompt", "history", "keyword"],
+)
+@pytest.mark.parametrize("face", ["run", "run_sync", "stream", "mixed"])
+def test_bad_input_is_told_to_on_error_on_every_face(face: str, arguments: dict[str, Any], kind: type[Exception]) -> None:
+    told: list[tuple[type[Exception], str]] = []
+    loop = AgentLoop(ScriptedProvider([]), on_error=lambda error, where: told.append((type(error), where)))
+
+    async def streamed() -> None:
+        async for _ in loop.stream(**arguments):
+            pass
+
+    with pytest.raises(kind):
+        match face:
+            case "run":
+                asyncio.run(loop.run(**arguments))
+            case "run_sync":
+                loop.run_sync(**arguments)
+            case "stream":
+                asyncio.run(streamed())
+            case _:
+                asyncio.run(MixedModeRunner(loop).run(**arguments))
+    assert told == [(kind, "stream" if face == "stream" else "run")]
+
+
+def test_an_error_of_a_streamed_run_is_told_to_on_error_once() -> None:
+    async def scene() -> None:
+        told: list[tuple[str, str]] = []
+        loop = AgentLoop(
+            ScriptedProvider([]),
+            journal=Closed(MemoryJournal()),
+            on_error=lambda error, where: told.append((type(error).__name__, where)),
+            clock=VirtualClock(),
+        )
+        with pytest.raises(JournalUnavailable):
+            async for _ in loop.stream("task"):
+                pass
+        assert told == [("JournalUnavailable", "stream")]
+
+    run_virtual(scene())
+
+
+WHO: ContextVar[str] = ContextVar("WHO", default="nobody")
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["no loop", "inside a loop"])
+def test_run_sync_keeps_the_context_variables_of_its_caller(inside: bool) -> None:
+    @tool(effect="read")
+    async def who() -> str:
+        """Say who asks."""
+        return WHO.get()
+
+    @tool(name="who_on_a_thread", effect="read")
+    def who_on_a_thread() -> str:
+        """Say who asks, from a thread."""
+        return WHO.get()
+
+    def asked() -> list[str]:
+        WHO.set("Ada")
+        model = ScriptedProvider([asks(call("who"), call("who_on_a_thread")), says("done")])
+        state = AgentLoop(model, [who, who_on_a_thread]).run_sync("task")
+        return [result.result for step in state.steps for result in step.tool_results]
+
+    async def scene() -> list[str]:
+        return asked()
+
+    assert (asyncio.run(scene()) if inside else copy_context().run(asked)) == ["Ada", "Ada"]
 
 
 class Closed(PassingJournal):

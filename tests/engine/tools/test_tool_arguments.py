@@ -89,7 +89,20 @@ def test_no_text_stands_for_no_arguments(text: str) -> None:
     ],
 )
 def test_text_that_is_not_json_is_answered_with_the_position_and_never_repaired(text: str, problem: str) -> None:
-    assert message_for(ADD, text) == f"the arguments are not valid JSON: {problem}"
+    assert message_for(ADD, text) == f"the arguments are not valid JSON: {problem}\nthe arguments were: {text}"
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 2}', '{"a": NaN}', '{"a": 1e999}', '{"a": "\\ud800"}'])
+def test_what_an_adapter_could_not_send_back_as_arguments_is_quoted(text: str) -> None:
+    assert text in message_for(ADD, text)
+
+
+def test_of_long_arguments_the_part_around_the_fault_is_quoted() -> None:
+    text = '{"a": "' + "x" * 5000 + '", here: 1, "b": "' + "y" * 5000 + '"}'
+    quoted = message_for(ADD, text).splitlines()[1]
+    assert quoted.endswith("yyy...")
+    assert '", here: 1' in quoted
+    assert len(quoted) < 600
 
 
 @pytest.mark.parametrize("text", ["[]", "3", "null", '"a"', "true"])

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from statewright.tools import ExecutionEngine, ToolRaised, as_tool
+from statewright.tools import ExecutionEngine, ResultNotShown, ToolRaised, as_tool
 from statewright.tools.threads import DaemonThreads
 
 WAIT_S = 20.0
@@ -286,6 +286,7 @@ class MuteError(Exception):
         (StopIteration(), "StopIteration"),
         (SystemExit(3), "SystemExit: 3"),
         (KeyboardInterrupt(), "KeyboardInterrupt"),
+        (GeneratorExit("mine"), "GeneratorExit: mine"),
         (asyncio.CancelledError("mine"), "CancelledError: mine"),
         (MuteError(), "MuteError"),
         (ValueError("a\x00b\ud800"), "ValueError: a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}"),
@@ -349,6 +350,11 @@ class Point:
     data: bytes = b"\xff"
 
 
+@dataclass
+class Named:
+    name: str
+
+
 class Opaque:
     def __str__(self) -> str:
         return "opaque"
@@ -394,7 +400,7 @@ def test_results_become_text(value: Any, text: str) -> None:
     assert run(give_later) == text
 
 
-def test_a_result_that_cannot_be_shown_is_a_failure() -> None:
+def cannot_be_shown(kind: str) -> Any:
     circle: list[Any] = []
     circle.append(circle)
 
@@ -402,14 +408,25 @@ def test_a_result_that_cannot_be_shown_is_a_failure() -> None:
         def __str__(self) -> str:
             raise RuntimeError("no")
 
-    def give_circle() -> Any:
-        return circle
+    class Leaving:
+        def __str__(self) -> str:
+            raise SystemExit
 
-    async def give_hostile() -> Any:
-        return Hostile()
+    return {"circle": circle, "surrogate": Named("\ud800"), "hostile": Hostile(), "leaving": Leaving()}[kind]
 
-    assert failure_of(give_circle).startswith("RecursionError")
-    assert failure_of(give_hostile)
+
+@pytest.mark.parametrize("kind", ["circle", "surrogate", "hostile", "leaving"])
+def test_a_tool_whose_result_cannot_be_shown_has_returned(kind: str) -> None:
+    def give() -> Any:
+        return cannot_be_shown(kind)
+
+    async def give_later() -> Any:
+        return cannot_be_shown(kind)
+
+    for function in (give, give_later):
+        with pytest.raises(ResultNotShown) as hidden:
+            run(function)
+        assert hidden.value.message.startswith("The tool ran and returned. Its result cannot be shown (")
 
 
 @settings(max_examples=60)

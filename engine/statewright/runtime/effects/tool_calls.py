@@ -15,7 +15,7 @@ from statewright.journal.entry import decode, encode
 from statewright.runtime.decisions import approval_given, outcome_stated
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.tasks import TaskOwner
-from statewright.tools import BadArguments, Tool, ToolRaised, parse_arguments, truncate_result
+from statewright.tools import BadArguments, ResultNotShown, Tool, ToolRaised, parse_arguments, truncate_result
 from statewright.tools.suggestion import closest
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest
 from statewright_states.form.row import Event
@@ -249,6 +249,8 @@ class ToolRuns:
                 values = parse_arguments(tool, arguments) if parsed is None else parsed
                 result = await self._equipment.execution.run(tool, values)
             event = self._returned(request, result)
+        except ResultNotShown as hidden:
+            event = self._returned(request, hidden.message)
         except (ToolRaised, BadArguments) as error:
             event = self._failed(request, error.message)
         self._deliver("tool", name, event, cause)
