@@ -73,7 +73,7 @@ class Family:
 
     def __init__(self, command: int) -> None:
         self.command = command
-        self.status: int | None = None
+        self.exit_code: int | None = None
         self.left = True
 
     def reap(self) -> None:
@@ -84,7 +84,7 @@ class Family:
                 if pid == 0:
                     return
                 if pid == self.command:
-                    self.status = os.waitstatus_to_exitcode(status)
+                    self.exit_code = os.waitstatus_to_exitcode(status)
         self.left = False
 
     def signal_group(self, number: int) -> None:
@@ -121,7 +121,7 @@ def _stat(pid: str) -> bytes:
 def supervise(family: Family, lifeline: int, woken: int, grace_s: float) -> None:
     """Wait for the command or the end of the lifeline, then end all that is left."""
     family.reap()
-    while family.status is None:
+    while family.exit_code is None:
         if lifeline in select.select([lifeline, woken], [], [])[0]:
             _ask_to_end(family, woken, grace_s)
             break
@@ -138,7 +138,7 @@ def supervise(family: Family, lifeline: int, woken: int, grace_s: float) -> None
 def _ask_to_end(family: Family, woken: int, grace_s: float) -> None:
     family.signal_group(signal.SIGTERM)
     until_s = time.monotonic() + grace_s
-    while family.status is None and (left_s := until_s - time.monotonic()) > 0:
+    while family.exit_code is None and (left_s := until_s - time.monotonic()) > 0:
         _wait(woken, left_s)
         family.reap()
 
@@ -179,7 +179,7 @@ def main() -> None:
         return
     family = Family(pid)
     supervise(family, lifeline, woken, grace_s)
-    _tell(report, {"status": family.status, "left": family.left})
+    _tell(report, {"status": family.exit_code, "left": family.left})
 
 
 def _tell(report: int, said: dict[str, int | bool | None]) -> None:
