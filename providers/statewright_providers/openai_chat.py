@@ -96,9 +96,11 @@ class OpenAIChatProvider:
         """One attempt: the complete reply, or a ProviderError."""
         secrets = self._endpoint.peer.secrets
         watching = RedactingObserver(observer, secrets) if secrets.plain else observer
-        reply = await self._reply(request, watching)
-        if isinstance(watching, RedactingObserver):
-            watching.ended()
+        try:
+            reply = await self._reply(request, watching)
+        finally:
+            if isinstance(watching, RedactingObserver):
+                watching.ended()
         return redacted(reply, secrets)
 
     async def _reply(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:

@@ -68,7 +68,7 @@ class RedactingObserver:
         self._held = replace(chunk, data=_text(data[shown:])) if shown < len(data) else None
 
     def ended(self) -> None:
-        """The reply has ended: what is held back was no secret, or only the beginning of one."""
+        """The reply has ended, or broke off: what is held back was no secret, or only the beginning of one."""
         held, self._held = self._held, None
         if held is not None:
             self._inner.chunk(replace(held, data=self._secrets.out_of_text(held.data)))

@@ -178,6 +178,14 @@ def test_a_reply_that_was_cut_off_within_the_key_is_kept_without_the_beginning_o
     assert reply.content == "I was told [key]"
 
 
+def test_what_was_held_back_of_a_stream_that_breaks_off_is_shown_as_far_as_it_is_no_key() -> None:
+    for piece, shown in (("the answers", "the answers"), (f"it is {KEY[:-1]}", "it is [key]")):
+        watcher = Watcher()
+        with pytest.raises(ProviderError):
+            receive(sse(delta(content=piece), done=False), stream=True, watcher=watcher, api_key=KEY)
+        assert watcher.text() == shown
+
+
 # -- errors ----------------------------------------------------------------------------------------------------------
 
 

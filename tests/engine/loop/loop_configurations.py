@@ -90,6 +90,8 @@ DRAWN: dict[type[BaseModel], dict[str, st.SearchStrategy[Any]]] = {
         "idle_stream_timeout_s": st.sampled_from([120, 0.5]),
         "temperature": st.sampled_from([None, 0.0, 1.5]),
         "max_output_tokens": st.sampled_from([None, 1, 1000]),
+        "max_reply_bytes": st.sampled_from([64 * 1024 * 1024, 1000]),
+        "max_calls_per_reply": st.sampled_from([256, 1]),
         "output_type": st.sampled_from([None, "text"]),
     },
 }

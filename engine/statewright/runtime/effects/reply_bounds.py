@@ -13,8 +13,11 @@ from statewright_states.call.events import AttemptFailed
 from statewright_states.errors import ProviderError
 from statewright_states.words.messages import LLMResponse, Usage
 
-MAX_TOKENS = 1_000_000_000
-"""No reply has more. A count beyond it, such as the 2^64 - 1 of a counter that fell below 0, is no count."""
+MAX_TOKENS = 10**15
+"""No reply has more, and thousands of them add up to a number of 64 bits.
+
+A count beyond it, such as the 2^64 - 1 of a counter that fell below 0, is no count.
+"""
 MAX_WORD_CHARS = 1_000
 """Of a model's name, of a finish reason; a call's longer id is replaced."""
 MAX_ERROR_CHARS = 10_000
