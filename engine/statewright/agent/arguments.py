@@ -54,15 +54,19 @@ def require_callables(**given: object) -> None:
 
 def require_several(name: str, value: object, cure: str) -> None:
     """Raise ConfigurationError unless the value is a collection; text and a mapping are none."""
-    if isinstance(value, str | bytes | Mapping) or not isinstance(value, Iterable):
+    if not _is_list(value):
         raise refuse(name, value, "a list", cure)
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping)
 
 
 def messages_of(history: Any) -> tuple[Message, ...]:
     """The messages of a history, in the chat shape or as they are. Raises HistoryError."""
     if history is None:
         return ()
-    if isinstance(history, str | bytes | Mapping) or not isinstance(history, Iterable):
+    if not _is_list(history):
         raise _no_history(history, "the history", "a list of messages", "history")
     given: list[object] = list(cast("Iterable[object]", history))
     return tuple(_message(item, f"history[{at}]") for at, item in enumerate(given))

@@ -16,9 +16,7 @@ class ToolRegistry:
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         """Takes ``@tool`` functions and plain annotated ones. Raises ToolDeclarationError."""
-        if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
-            what = f"tools is {type(tools).__name__}, a list of functions is expected"
-            raise ToolDeclarationError(what, where="tools", cure="give a list: ToolRegistry([add])")
+        _require_list(tools)
         self._tools: dict[str, Tool] = {}
         for candidate in tools:
             self.add(candidate)
@@ -67,6 +65,13 @@ class ToolRegistry:
 
     def __iter__(self) -> Iterator[Tool]:
         return iter(self._tools.values())
+
+
+def _require_list(tools: object) -> None:
+    """Callers without a type checker give anything."""
+    if isinstance(tools, str | bytes | Mapping) or not isinstance(tools, Iterable):
+        what = "the tools are no list of functions"
+        raise ToolDeclarationError(what, where="tools", cure="give a list: ToolRegistry([add])")
 
 
 def _module_of(known: Tool) -> str:

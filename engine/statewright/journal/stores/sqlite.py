@@ -85,9 +85,7 @@ class SQLiteJournal:
         busy_timeout_s: float = 5.0,
         clock: Clock | None = None,
     ) -> None:
-        if not isinstance(path, str | os.PathLike):
-            what = f"the journal's path is {type(path).__name__}, text or a path is expected"
-            raise ConfigurationError(what, where="path", cure='name a file: SQLiteJournal("runs.db")')
+        _require_path(path)
         if durability not in SYNCHRONOUS:
             raise ConfigurationError(
                 f"there is no durability {durability!r}",
@@ -292,6 +290,13 @@ def _first_unreadable(connection: sqlite3.Connection, key: int, seq: int) -> int
         except (sqlite3.Error, UnicodeError):
             return seq
         seq += 1
+
+
+def _require_path(path: object) -> None:
+    """Callers without a type checker give anything."""
+    if not isinstance(path, str | os.PathLike):
+        what = f"the journal's path is {type(path).__name__}, text or a path is expected"
+        raise ConfigurationError(what, where="path", cure='name a file: SQLiteJournal("runs.db")')
 
 
 def _named(blobs: Mapping[str, bytes]) -> list[tuple[bytes, bytes]]:
