@@ -163,12 +163,13 @@ class Stubborn:
     __repr__ = __str__
 
 
-def test_a_result_that_cannot_be_shown_is_a_failure_of_its_call() -> None:
+def test_a_tool_whose_result_cannot_be_shown_has_returned() -> None:
+    """It ran: told that it failed, the model would ask for it again."""
     outcome = returning(Stubborn())
-    assert (outcome.how, outcome.outcomes) == (("success", "completed"), ["failed"])
+    assert (outcome.how, outcome.outcomes) == (("success", "completed"), ["returned"])
 
 
-def test_a_result_that_contains_itself_is_a_failure_of_its_call() -> None:
+def test_a_tool_whose_result_contains_itself_has_returned() -> None:
     knot: list[Any] = []
     knot.append(knot)
-    assert returning(knot).outcomes == ["failed"]
+    assert returning(knot).outcomes == ["returned"]
