@@ -233,15 +233,15 @@ def test_a_server_that_takes_nothing_is_not_waited_for_without_end(monkeypatch: 
 
 def test_a_server_that_takes_a_long_request_slowly_is_waited_for_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """It takes several times as long as the bound, and no piece of it does. httpx's own connections send it as one piece."""
-    monkeypatch.setattr("statewright_providers.http.CONNECT_TIMEOUT_S", 0.5)
-    monkeypatch.setattr("statewright_providers.http.WRITE_TIMEOUT_S", 0.5 if HTTP.get() == "aiohttp" else 20)
-    question = ModelRequest((Message("user", "x" * 20_000_000),), idle_timeout_s=1)
+    monkeypatch.setattr("statewright_providers.http.CONNECT_TIMEOUT_S", 0.3)
+    monkeypatch.setattr("statewright_providers.http.WRITE_TIMEOUT_S", 0.3 if HTTP.get() == "aiohttp" else 20)
+    question = ModelRequest((Message("user", "x" * 60_000_000),), idle_timeout_s=0.6)
 
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         taken = 0
-        while taken < 20_000_000:
+        while taken < 60_000_000:
             taken += len(await reader.read(1_000_000))
-            await asyncio.sleep(0.015)
+            await asyncio.sleep(0.005)
         writer.write(REPLY)
 
     async def test() -> str | None:
