@@ -45,8 +45,9 @@ class RedactingObserver:
         self._inner = inner
         self._secrets = secrets
         self._held: StreamChunk | None = None
-        first = b"".join(word[:1] for word in (*secrets.plain, *secrets.resolved))
-        self._may_begin = re.compile(f"[{re.escape(first.decode())}%\\\\]").search if first else None
+        words = [word.decode() for word in (*secrets.plain, *secrets.resolved)]
+        begun = [rf"{re.escape(word[0])}(?={re.escape(word[1])}|[^!-~]|\Z)" for word in words]
+        self._may_begin = re.compile("|".join([r"[%\\]", *begun])).search if words else None
 
     def began(self) -> None:
         self._inner.began()
