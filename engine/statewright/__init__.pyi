@@ -21,10 +21,11 @@ from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
 from statewright.runtime.observers import RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
-from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
+from statewright.tools import ExecutionEngine, Tool, ToolContext, ToolRegistry, load_tools, tool
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.views.plan_build_state import MixedState
-from statewright.views.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
+from statewright.views.state import AgentState, ChildRun, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
+from statewright.views.tool_progress import ToolProgress
 from statewright_evidence.proofs.proof import Proof
 from statewright_states.errors import (
     CallerError,
@@ -65,6 +66,7 @@ __all__ = [
     "Approver",
     "BudgetConfig",
     "CallerError",
+    "ChildRun",
     "Citation",
     "ConfigurationError",
     "ConfirmMode",
@@ -117,7 +119,9 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolCallResult",
+    "ToolContext",
     "ToolEffect",
+    "ToolProgress",
     "ToolRegistry",
     "ToolSchema",
     "TurnResult",

@@ -127,6 +127,27 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "contract 4, histories",
         elsewhere="the context, before the first call of a run",
     ),
+    # -- runs that a tool begins --------------------------------------------------------------------------------------
+    "R-CHILD-1": Requirement(
+        "A run that a tool begins is named after its call and its place among the runs of this call, names the command that "
+        "began the tool as its parent, and is begun once, however often the tool runs again.",
+        "runs inside tools: the context of a tool",
+        elsewhere="the runs of tools, which begin or find them",
+    ),
+    "R-CHILD-2": Requirement(
+        "While only persons can carry on the runs that a tool has begun, its call waits with them, lists what they are asked, "
+        "and holds nothing; it goes on when the run is taken up.",
+        "runs inside tools: approvals surface in the parent",
+    ),
+    "R-CHILD-3": Requirement(
+        "What a run that a tool has begun used counts for the run of the tool, for its sums and its budgets, and once, "
+        "whatever dies in between.",
+        "runs inside tools: cost surfaces in the parent",
+    ),
+    "R-CHILD-4": Requirement(
+        "A stop of a run reaches the runs that its tools have begun; its end, and that of the tool's call, end them at once.",
+        "runs inside tools: stop and cancel reach the child",
+    ),
     # -- stop, cancellation, time -------------------------------------------------------------------------------------
     "R-STOP-1": Requirement(
         "After a stop what runs is finished, the rest is skipped, the model is not asked again; a final answer still counts.",

@@ -28,12 +28,15 @@ from statewright.journal import MemoryJournal
 from statewright.runtime.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
 from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
+from statewright.runtime.effects.open_children import ParentRun
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import ChunkCallback, DecisionCallback, EventCallback, Observers, RunEvent
+from statewright.runtime.observers import ChunkCallback, EventCallback, Observers, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright.tools.context import require_deps
 from statewright.views.approvals import ApprovalDecision, Approver
 from statewright.views.state import AgentState
+from statewright.views.tool_progress import ToolProgress
 from statewright_states.errors import RunExists, StatewrightError
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff, statement_of
@@ -102,6 +105,7 @@ class AgentLoop:
             lanes=Lanes(),
             observers=Observers(on_event, hooks=listening),
             hooks=listening,
+            journal=self.journal,
             approver=approver,
             on_build_context=on_build_context,
             on_tool_check=on_tool_check,
@@ -119,35 +123,43 @@ class AgentLoop:
         """
         with self.reporting("run"):
             given = RunOptions(**options)
-            return await self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
+            return await self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk, deps=given.deps))
 
     async def resume(
-        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
+        self,
+        run_id: str,
+        *,
+        on_stream_chunk: ChunkCallback | None = None,
+        accept_changed_code: bool = False,
+        deps: Any = None,
     ) -> AgentState:
         """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
 
         What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
         again, any other becomes a question to a person. Where other code decides here than the run is pinned to, it goes on
-        only with ``accept_changed_code``, and that is put on record. Raises RunNotFound, JournalBusy, JournalDamaged,
-        CodeChanged.
+        only with ``accept_changed_code``, and that is put on record. ``deps`` are for its tools, as in ``run``. Raises
+        RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
         require_text("run_id", run_id)
         require_callables(on_stream_chunk=on_stream_chunk)
-        watch = Watch(on_stream_chunk)
+        self._require_deps(deps)
+        watch = Watch(on_stream_chunk, deps=deps)
         with self.reporting("resume"):
             return await self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code)
 
     async def stream(
         self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]
-    ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
-        """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
+    ) -> AsyncIterator[RunEvent | StreamChunk | ToolProgress | AgentState]:
+        """Run a task and give what happens while it happens: entries, pieces of text, how far tools are, the final state last.
 
         Closing the iterator early cancels the run's task; the run can be resumed.
         """
-        queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
+        queue: asyncio.Queue[RunEvent | StreamChunk | ToolProgress | None] = asyncio.Queue()
         with self.reporting("stream"):
-            inputs = self.inputs(prompt, history, replace(RunOptions(**options), stream=True))
-        task = asyncio.create_task(self._driver.start(inputs, Watch(queue.put_nowait, queue.put_nowait)))
+            given = replace(RunOptions(**options), stream=True)
+            inputs = self.inputs(prompt, history, given)
+        watch = Watch(queue.put_nowait, queue.put_nowait, queue.put_nowait, deps=given.deps)
+        task = asyncio.create_task(self._driver.start(inputs, watch))
         task.add_done_callback(lambda _: queue.put_nowait(None))
         try:
             while (happened := await queue.get()) is not None:
@@ -249,17 +261,19 @@ class AgentLoop:
         reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
         return reader
 
-    async def run_child(
-        self,
-        inputs: RunInputs,
-        on_chunk: ChunkCallback | None,
-        on_decision: DecisionCallback | None,
-        *,
-        accept_changed_code: bool = False,
-    ) -> AgentState:
-        """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
-        watch = Watch(on_chunk, on_decision)
+    async def run_within(self, parent: ParentRun, prompt: str, history: History | None) -> AgentState:
+        """Begin a run that a tool of another one asks for, or take it up; it is recorded with that one."""
+        child, equipment = copy(self), self._driver.equipment
+        child.journal = parent.journal
+        approver = equipment.approver if equipment.approver is not None else parent.approver
+        child._driver = self._driver.recording_in(parent.journal, replace(equipment, approver=approver))
+        options = RunOptions(session=parent.session, requested_by=parent.requested_by, deps=parent.deps)
+        inputs = replace(child.inputs(prompt, history, options), run_id=parent.child_id, parent=parent.link)
+        watch = Watch(on_decision=parent.on_decision, on_live=parent.on_live, deps=parent.deps)
+        return await child.run_child(inputs, watch, accept_changed_code=parent.accept_changed_code)
 
+    async def run_child(self, inputs: RunInputs, watch: Watch, *, accept_changed_code: bool = False) -> AgentState:
+        """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
         with self.reporting("run"):
             try:
                 return await self._driver.start(inputs, watch)
@@ -272,8 +286,7 @@ class AgentLoop:
         require_options(options)
         self.config.approval.check(options.requested_by)
         self._driver.equipment.lanes.require_no_circle(options.session)
-        allowed = self.config.allowed_tools
-        tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
+        tools = self._require_deps(options.deps)
         return RunInputs(
             run_id=options.run_id or self._names.run_id(),
             model=self.provider.model,
@@ -287,6 +300,13 @@ class AgentLoop:
             requested_by=options.requested_by,
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )
+
+    def _require_deps(self, deps: object) -> list[Tool]:
+        """The tools that may be used. Raises ConfigurationError where these are not the deps that one of them wants."""
+        allowed = self.config.allowed_tools
+        tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
+        require_deps(((tool.name, tool.parameters.deps) for tool in tools if tool.parameters.context is not None), deps)
+        return tools
 
     @contextmanager
     def reporting(self, where: str) -> Generator[None]:

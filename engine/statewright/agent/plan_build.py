@@ -89,20 +89,26 @@ class MixedModeRunner:
             build = self.build.inputs(prompt, history, given)
             plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id))
         inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
-        return await self._driver.start(inputs, Watch(given.on_stream_chunk))
+        return await self._driver.start(inputs, Watch(given.on_stream_chunk, deps=given.deps))
 
     async def resume(
-        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
+        self,
+        run_id: str,
+        *,
+        on_stream_chunk: ChunkCallback | None = None,
+        accept_changed_code: bool = False,
+        deps: Any = None,
     ) -> MixedState:
         """Take up a task that was interrupted or waits for a person; one that has ended is shown as it ended.
 
         The run that was commanded goes on where its own record ends, or begins if it has none: never twice.
-        ``accept_changed_code`` is as for ``AgentLoop.resume``, for the task and its runs.
+        ``accept_changed_code`` and ``deps`` are as for ``AgentLoop.resume``, for the task and its runs.
         Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
         require_text("run_id", run_id)
         require_callables(on_stream_chunk=on_stream_chunk)
-        return await self._driver.take_up(run_id, Watch(on_stream_chunk), accept_changed_code=accept_changed_code)
+        watch = Watch(on_stream_chunk, deps=deps)
+        return await self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code)
 
     def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
         """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
@@ -179,7 +185,7 @@ class Children:
         self,
         execution: PlanBuildExecution,
         loops: Mapping[Phase, AgentLoop],
-        on_chunk: ChunkCallback | None,
+        watch: Watch,
         accepted: bool,
         deliver: Deliver,
         on_done: Callable[[], None],
@@ -189,7 +195,7 @@ class Children:
         self._execution = execution
         self._loops = loops
         self._journal: Journal = loops[Phase.BUILD].journal
-        self._on_chunk = on_chunk
+        self._watch = watch
         self._accepted = accepted
         self._deliver = deliver
         self._tasks = TaskOwner(self._defect, on_done)
@@ -232,6 +238,10 @@ class Children:
     def ended(self, instance: str) -> None:
         """A task has no timers."""
 
+    def before_the_end(self, then: Callable[[], None]) -> None:
+        """A cancellation is passed on to the run that goes on by a row."""
+        then()
+
     async def aclose(self) -> None:
         """Give up what is under way; a run that is given up can be taken up again."""
         await self._tasks.aclose()
@@ -263,7 +273,8 @@ class Children:
         try:
             await self._require_ours(inputs.run_id)
             loop, begun = self._loops[phase], self._on_record[phase]
-            state = await loop.run_child(inputs, self._on_chunk, lambda _: begun.set(), accept_changed_code=self._accepted)
+            watch = replace(self._watch, on_decision=lambda _: begun.set())
+            state = await loop.run_child(inputs, watch, accept_changed_code=self._accepted)
             return ChildWaits(state.run_id) if state.status is Status.RUNNING else ended(await self._end_of(state))
         except JournalError as error:
             self.failure = error
@@ -326,7 +337,7 @@ class PlanBuildDriver(Driver[PlanBuildInputs, PlanBuildExecution, Children, Mixe
     def _pump_for(
         self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
     ) -> PlanBuildPump:
-        performing = partial(Children, execution, self._loops, watch.on_chunk, accepted)
+        performing = partial(Children, execution, self._loops, watch, accepted)
         return Pump(execution, recorder, self._journal, lease, self._clock, Observers(self._on_event), performing)
 
     async def _replay(self, run_id: str, accepted: bool) -> ReplayedPlanBuild:

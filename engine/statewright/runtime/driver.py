@@ -9,7 +9,7 @@ record is read, what performs the commands, and what callers see.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
@@ -25,7 +25,7 @@ from statewright.hooks import OBSERVED, HookPoint, Hooks, SessionPoint
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
-from statewright.runtime.observers import ChunkCallback, DecisionCallback, Observers
+from statewright.runtime.observers import ChunkCallback, DecisionCallback, Observers, ProgressCallback
 from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.version import ENGINE
@@ -44,6 +44,7 @@ class RunKeywords(TypedDict, total=False):
     run_id: str | None
     session: str | None
     requested_by: str | None
+    deps: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +61,22 @@ class RunOptions:
     """The session that the run belongs to: its runs go one after another."""
     requested_by: str | None = None
     """Who asks for the run."""
+    deps: Any = None
+    """What its tools are given (``ToolContext.deps``); never recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The observers of one run, in addition to those of every run of the agent."""
+    """What one run is given that is not on record: its observers, beside those of every run of the agent, and ``deps``.
+
+    ``on_live`` is for a run that is a part of another: it is called with the pump, and the other run passes a stop on.
+    """
 
     on_chunk: ChunkCallback | None = None
     on_decision: DecisionCallback | None = None
+    on_progress: ProgressCallback | None = None
+    on_live: Callable[[Any], None] | None = None
+    deps: Any = None
 
 
 NOBODY = Watch()
@@ -91,6 +100,12 @@ class Live(Generic[E, P]):
     def stopping(self) -> bool:
         """Whether the process is to stop: nothing is begun any more."""
         return self._shutdown is not None and self._shutdown.should_stop
+
+    def recording_in(self, journal: Journal) -> Live[E, P]:
+        """The same live runs, to be joined by others that are recorded elsewhere."""
+        other = copy(self)
+        other._journal = journal
+        return other
 
     def get(self, run_id: str) -> Pump[E, P] | None:
         """The pump of a run, while it is driven."""
@@ -136,7 +151,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         if self.live.stopping:
             pump.stop()  # before anything else: nothing is begun after a stop
         pump.tell(inputs.admitted(header.task))
-        return await self._drive(pump, lease)
+        return await self._drive(pump, lease, watch)
 
     async def take_up(self, run_id: str, watch: Watch = NOBODY, *, accept_changed_code: bool = False) -> S:
         """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError.
@@ -144,7 +159,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         Raises CodeChanged when other code decides here than the run is pinned to, unless that is accepted.
         """
         recorded = await self._replay(run_id, accept_changed_code)
-        if recorded.ended or self.live.stopping:
+        if recorded.ended or (self.live.stopping and watch.on_live is None):  # a part of another run is stopped by that one
             return await self._recorded_state(recorded)
         self._require_whole(recorded)
         lease = await self._journal.acquire(run_id)
@@ -159,7 +174,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         except BaseException:
             await self._journal.release(lease)
             raise
-        return await self._drive(pump, lease)
+        return await self._drive(pump, lease, watch)
 
     def _pump_on(self, recorded: Reproduced[E], lease: Lease, watch: Watch, changes: tuple[CodeChange, ...]) -> Pump[E, P]:
         """The pump of a run that goes on where its record ends. ``changes`` of the code are accepted, on record."""
@@ -178,8 +193,10 @@ class Driver(ABC, Generic[I, E, P, S]):
                 pump.deliver(*told)
         return pump
 
-    async def _drive(self, pump: Pump[E, P], lease: Lease) -> S:
+    async def _drive(self, pump: Pump[E, P], lease: Lease, watch: Watch) -> S:
         async with self.live.driven(pump, lease):
+            if watch.on_live is not None:
+                watch.on_live(pump)
             await self._pumped(pump)
         return await self._state(pump)
 
@@ -258,6 +275,12 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         other.equipment = equipment
         return other
 
+    def recording_in(self, journal: Journal, equipment: Equipment) -> AgentDriver:
+        """A driver for runs of this equipment that are recorded elsewhere."""
+        other = self.equipped(replace(equipment, journal=journal))
+        other._journal, other.live = journal, self.live.recording_in(journal)
+        return other
+
     async def end_sessions(self) -> None:
         """Call the hooks that observe the end of a session."""
         await self._sessions.end()
@@ -268,8 +291,8 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
     def _pump_for(
         self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
     ) -> AgentPump:
-        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision)
-        equipment = replace(self.equipment, observers=observers)
+        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision, watch.on_progress)
+        equipment = replace(self.equipment, observers=observers, deps=watch.deps, accepted=accepted)
         execution.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, execution, equipment)
         return Pump(execution, recorder, self._journal, lease, equipment.clock, observers, performing)
@@ -279,6 +302,8 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         self._sessions.begin(session, pump.observers)
         with self.equipment.lanes.driven(session):
             await pump.run()
+        if (failure := pump.performer.tools.children.failure) is not None:
+            raise failure
         if pump.ended:
             pump.observers.ended(pump.execution.state(pump.times_us))
 

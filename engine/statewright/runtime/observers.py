@@ -6,7 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import asdict, fields
 from typing import Any, cast
 
 from statewright.core.execution import Applied, Execution, RunExecution
@@ -14,6 +14,7 @@ from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, 
 from statewright.runtime.giving_up import ended_or_given_up
 from statewright.tools import event_view
 from statewright.views.state import AgentState
+from statewright.views.tool_progress import ToolProgress
 from statewright_states.form.row import Event
 from statewright_states.form.table import Ignored, Refused, Taken
 from statewright_states.frozen import dataclass, replace
@@ -87,6 +88,9 @@ def _shown(value: Any) -> Any:
 EventCallback = Callable[[str, dict[str, Any]], Awaitable[None] | None]
 ChunkCallback = Callable[[StreamChunk], Any]
 DecisionCallback = Callable[[RunEvent], Any]
+ProgressCallback = Callable[[ToolProgress], Any]
+PROGRESS = "tool.progress"
+"""The kind under which ``on_event`` is told how far a tool is: no decision, and not on record."""
 
 
 class Observers:
@@ -98,17 +102,24 @@ class Observers:
         on_stream_chunk: ChunkCallback | None = None,
         on_decision: DecisionCallback | None = None,
         hooks: Hooks | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> None:
         self._hooks = hooks or Hooks()
         self._on_event = on_event
         self._on_stream_chunk = on_stream_chunk
         self._on_decision = on_decision
+        self._on_progress = on_progress
         self._queue: asyncio.Queue[Awaitable[Any]] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def joined_by(self, on_stream_chunk: ChunkCallback | None, on_decision: DecisionCallback | None) -> Observers:
+    def joined_by(
+        self,
+        on_stream_chunk: ChunkCallback | None,
+        on_decision: DecisionCallback | None,
+        on_progress: ProgressCallback | None = None,
+    ) -> Observers:
         """The same observers of every run, and those of one run."""
-        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks)
+        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks, on_progress)
 
     @property
     def watching(self) -> bool:
@@ -127,6 +138,13 @@ class Observers:
             and (told := hook_view(applied, execution)) is not None
         ):
             self.tell(*told)
+
+    def progress(self, progress: ToolProgress) -> None:
+        """A tool says how far it is."""
+        if self._on_progress is not None:
+            self._call(self._on_progress, progress)
+        if self._on_event is not None:
+            self._call(self._on_event, PROGRESS, asdict(progress))
 
     def tell(self, point: HookPoint, view: RunEnd | SessionPoint | ModelReply | ToolOutcome | Compaction) -> None:
         """Call the hooks that observe this point."""
