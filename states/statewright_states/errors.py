@@ -8,7 +8,8 @@
     │   ├── DeclarationError           a table breaks a rule of its format (raised at import)
     │   ├── StatusAssignmentError      somebody tried to set a status outside a declared transition
     │   ├── ToolDeclarationError       a function cannot become a tool
-    │   └── HistoryError               the message history handed in is not usable
+    │   ├── HistoryError               the message history handed in is not usable
+    │   └── LoopClosed                 the loop was closed while a run went on, which can be taken up again
     ├── ProviderError                  the model's service, or the way to it
     │   ├── ConnectionFailed           no connection, or it broke (transient)
     │   ├── AttemptTimedOut            one attempt took too long (transient)
@@ -104,6 +105,10 @@ class ToolDeclarationError(CallerError):
 
 class HistoryError(CallerError):
     """The message history handed in is not usable."""
+
+
+class LoopClosed(CallerError):
+    """The loop was closed while the run went on; it is on record as far as it came, and can be taken up again."""
 
 
 # -- the provider ----------------------------------------------------------------------------------------------------
