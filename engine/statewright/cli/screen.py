@@ -11,7 +11,6 @@ import os
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Any
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -22,7 +21,7 @@ from statewright.cli.output import printable
 from statewright.cli.streams import STDERR
 from statewright.cli.timeline import Timeline, counted, live_event, seconds
 from statewright.config.settings import RetryConfig
-from statewright.runtime.observers import EventCallback, RunEvent
+from statewright.runtime.observers import EventCallback, EventPayload, RunEvent
 from statewright_states.run.events import ReplyReceived
 from statewright_states.words.messages import StreamChunk
 
@@ -63,7 +62,7 @@ class Screen:
         """
         headings = [heading]
 
-        def event(kind: str, payload: dict[str, Any]) -> None:
+        def event(kind: str, payload: EventPayload) -> None:
             self._timeline = timeline
             while headings:
                 self._say(Text(headings.pop(), style="dim"))

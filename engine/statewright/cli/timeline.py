@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.text import Text
 
@@ -12,7 +11,7 @@ from statewright.cli.output import first_line, one_line
 from statewright.config.settings import RetryConfig
 from statewright.core.deciding_code import in_words
 from statewright.journal.entry import MACHINES
-from statewright.runtime.observers import RunEvent
+from statewright.runtime.observers import EventPayload, RunEvent
 from statewright_states.call import events as of_call
 from statewright_states.plan_build import events as of_plan_build
 from statewright_states.plan_build.facts import ChildEnd, Ending
@@ -316,7 +315,7 @@ def counted(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def live_event(kind: str, payload: Mapping[str, Any]) -> RunEvent:
+def live_event(kind: str, payload: EventPayload) -> RunEvent:
     """What ``AgentLoop`` tells its ``on_event`` callback, as a decision's view."""
     return RunEvent(
         run_id=payload["run_id"],

@@ -6,7 +6,6 @@ import shutil
 import sys
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
@@ -16,6 +15,7 @@ from statewright.cli.outcome import summary
 from statewright.cli.output import printable, typed
 from statewright.cli.timeline import Timeline, counted, live_event
 from statewright.journal.verify import Verification
+from statewright.runtime.observers import EventPayload
 from statewright_states.frozen import replace
 from statewright_states.run.table import RUN
 
@@ -46,7 +46,7 @@ class DemoScreen:
             self._print(f"  {name:<8} {value}")
         self._heading("The run")
 
-    def event(self, kind: str, payload: dict[str, Any]) -> None:
+    def event(self, kind: str, payload: EventPayload) -> None:
         """A decision on record: the line of the command line's timeline, and for a newcomer when tools start, and why."""
         line = self._timeline.follow(live_event(kind, payload))
         entry = line.event
