@@ -285,6 +285,8 @@ class AgentLoop:
             session=options.session,
             hooks=self._driver.equipment.hooks.cards,
             requested_by=options.requested_by,
+            agent=options.agent,
+            equipment=options.equipment,
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )
 

@@ -87,7 +87,7 @@ class MixedModeRunner:
                     "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
                 )
             build = self.build.inputs(prompt, history, given)
-            plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id))
+            plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id, agent=None))
         inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
         return await self._driver.start(inputs, Watch(given.on_stream_chunk))
 
