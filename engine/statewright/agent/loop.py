@@ -198,5 +198,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             session=options.session,
             hooks=self._driver.equipment.hooks.cards,
             requested_by=options.requested_by,
+            agent=options.agent,
+            equipment=options.equipment,
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )

@@ -90,7 +90,7 @@ class MixedModeRunner(TaskRunner[PlanBuildInputs, MixedState]):
                 "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
             )
         build = self.build.inputs(prompt, history, options)
-        plan = self.plan.inputs(prompt, history, replace(options, stream=False, run_id=build.run_id))
+        plan = self.plan.inputs(prompt, history, replace(options, stream=False, run_id=build.run_id, agent=None))
         return PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
 
     async def decide(
