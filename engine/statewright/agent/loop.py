@@ -11,8 +11,10 @@ from statewright.agent.arguments import (
     messages_of,
     require_callables,
     require_kind,
+    require_no_secret,
     require_options,
     require_port,
+    require_possible_choice,
     require_several,
     require_text,
 )
@@ -66,7 +68,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         on_error: ErrorCallback | None = None,
         on_event: EventCallback | None = None,
     ) -> None:
-        """Raises ConfigurationError: an allowed tool that does not exist, a bound on cost without a model's price."""
+        """Raises ConfigurationError: an unknown tool, a bound on cost without a model's price, a key in what is recorded."""
         require_port("provider", provider or False)
         require_kind("config", AgentConfig() if config is None else config, AgentConfig, "write AgentConfig(max_steps=10, ...)")
         require_port("journal", journal)
@@ -81,7 +83,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         self.provider = provider
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.config = AgentConfig() if config is None else config
-        self.tools.schemas(self.config.allowed_tools)
+        require_possible_choice(self.config, self.tools.schemas(self.config.allowed_tools))
         self.clock = assemble.clock() if clock is None else clock
         self.shutdown = shutdown
         self.on_event = on_event
@@ -101,6 +103,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             on_tool_check=on_tool_check,
         )
         require_prices(self.config, (each.model for each in equipment.providers))
+        require_no_secret(self.config, equipment.providers)
         self._driver = AgentDriver(equipment, self.journal, shutdown=shutdown, token_estimator=token_estimator)
 
     @property
@@ -163,8 +166,9 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         reader = copy(self)
         reader.provider, reader.config = provider or self.provider, config
         reader.tools = ToolRegistry(tool for tool in self.tools if tool.effect is ToolEffect.READ)
-        reader.tools.schemas(config.allowed_tools)
+        require_possible_choice(config, reader.tools.schemas(config.allowed_tools))
         models = assemble.with_fallbacks(reader.provider, config)
+        require_no_secret(config, models)
         reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
         return reader
 
@@ -194,5 +198,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             session=options.session,
             hooks=self._driver.equipment.hooks.cards,
             requested_by=options.requested_by,
+            agent=options.agent,
+            equipment=options.equipment,
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )

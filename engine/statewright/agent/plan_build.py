@@ -90,7 +90,7 @@ class MixedModeRunner(TaskRunner[PlanBuildInputs, MixedState]):
                 "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
             )
         build = self.build.inputs(prompt, history, options)
-        plan = self.plan.inputs(prompt, history, replace(options, stream=False, run_id=build.run_id))
+        plan = self.plan.inputs(prompt, history, replace(options, stream=False, run_id=build.run_id, agent=None))
         return PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
 
     async def decide(
@@ -138,7 +138,8 @@ def _planning(build: AgentLoop) -> AgentConfig:
     allowed = build.config.allowed_tools
     if allowed is not None:
         allowed = tuple(tool.name for tool in build.tools if tool.name in allowed and tool.effect is ToolEffect.READ)
-    return build.config.model_copy(update={"system_prompt": told, "evaluation": EvaluationConfig(), "allowed_tools": allowed})
+    other = {"evaluation": EvaluationConfig(), "tool_choice": None}  # a demanded call is one of the building
+    return build.config.model_copy(update={"system_prompt": told, "allowed_tools": allowed, **other})
 
 
 def _check_planner(plan: AgentLoop, build: AgentLoop) -> None:

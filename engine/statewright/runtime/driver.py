@@ -45,6 +45,8 @@ class NamedRunKeywords(TypedDict, total=False):
     on_stream_chunk: ChunkCallback | None
     session: str | None
     requested_by: str | None
+    agent: str | None
+    equipment: tuple[str, ...]
 
 
 class RunKeywords(NamedRunKeywords, total=False):
@@ -67,6 +69,10 @@ class RunOptions:
     """The session that the run belongs to: its runs go one after another."""
     requested_by: str | None = None
     """Who asks for the run."""
+    agent: str | None = None
+    """The agent's name, for the record."""
+    equipment: tuple[str, ...] = ()
+    """The words of a command line that give the model's address and the tools again, for the record: no key may be in it."""
 
 
 @dataclass(frozen=True, slots=True)

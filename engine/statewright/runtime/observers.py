@@ -20,7 +20,7 @@ from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import ReplyReceived, SummaryFailed, SummaryReady
 from statewright_states.tool.facts import ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.words.messages import StreamChunk
+from statewright_states.words.messages import Message, StreamChunk
 
 SHORT_CHARS = 80
 """Texts up to this long are shown as they are: digests, names, numbers."""
@@ -99,9 +99,13 @@ EventPayload = TypedDict(
         "to": str,
         "note": str,
         "event": Event,
+        "message": Callable[[str], Message],
     },
 )
-"""What ``on_event`` receives of a decision, beside its kind: the fields of ``RunEvent``, its states as ``from`` and ``to``."""
+"""What ``on_event`` receives of a decision, beside its kind: the fields of ``RunEvent``, its states as ``from`` and ``to``.
+
+``message`` gives a message that the event names, from its digest.
+"""
 EventCallback = Callable[[str, EventPayload], Awaitable[None] | None]
 ChunkCallback = Callable[[StreamChunk], Any]
 DecisionCallback = Callable[[RunEvent], Any]
@@ -138,7 +142,7 @@ class Observers:
         if self._on_decision is not None:
             self._call(self._on_decision, event)
         if self._on_event is not None:
-            self._call(self._on_event, event.kind, _payload(event))
+            self._call(self._on_event, event.kind, _payload(event, execution))
         if (
             self._hooks.observing
             and isinstance(execution, RunExecution)
@@ -220,7 +224,7 @@ def _tool_outcome(applied: Applied, execution: RunExecution) -> ToolOutcome:
     return ToolOutcome(execution.inputs.run_id, facts.tool, facts.call_id, facts.name, outcome, text or "")
 
 
-def _payload(event: RunEvent) -> EventPayload:
+def _payload(event: RunEvent, execution: Execution[Any, Any]) -> EventPayload:
     return {
         "run_id": event.run_id,
         "seq": event.seq,
@@ -231,4 +235,5 @@ def _payload(event: RunEvent) -> EventPayload:
         "to": event.target,
         "note": event.note,
         "event": event.event,
+        "message": execution.payloads.message,
     }

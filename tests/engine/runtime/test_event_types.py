@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, get_type_hints
+from typing import Any, get_origin, get_type_hints
 
 import pytest
 
@@ -86,4 +86,4 @@ def test_a_payload_has_the_keys_that_its_type_names() -> None:
     assert told
     for payload in told:
         assert payload.keys() == hints.keys()
-        assert all(isinstance(value, hints[key]) for key, value in payload.items())
+        assert all(isinstance(value, get_origin(hints[key]) or hints[key]) for key, value in payload.items())
