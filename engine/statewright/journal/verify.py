@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from statewright.journal.consistency import Consistency
-from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, listed, message_list_fields
+from statewright.journal.entry import NO_HASH, TABLES, End, Entry, Header, RecordedDecision, chain, listed, message_list_fields
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.reading import read_entry
 from statewright_states.errors import JournalDamaged
@@ -276,7 +276,7 @@ class _Check:
 def _message_lists(entry: Entry) -> Iterator[str]:
     """The payloads that list messages, as the decisions of an entry name them."""
     for decision in entry.decisions:
-        for event, field in message_list_fields():
+        for event, field in message_list_fields() if decision.machine in TABLES else ():
             if decision.event == event and field in decision.data:
                 yield str(decision.data[field])
 
