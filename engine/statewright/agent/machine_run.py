@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from typing import Any, Generic, TypeVar, cast
@@ -54,11 +55,12 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class RunPosition(Generic[F]):
-    """Where a run stands on record: its state, its facts, and the command that reports its end."""
+    """Where a run stands on record: its state, its facts, the command that reports its end, and what is under way."""
 
     state: StrEnum
     facts: F
     report: Command | None = None
+    under_way: tuple[Command, ...] = ()
 
 
 class MachineRun(Generic[F]):
@@ -102,7 +104,7 @@ class MachineRun(Generic[F]):
     @property
     def under_way(self) -> tuple[Command, ...]:
         """The commands that were handed out, and of which nothing has come yet."""
-        return () if self._pump is None else tuple(self._pump.execution.under_way.values())
+        return self._position.under_way
 
     # -- from outside ------------------------------------------------------------------------------------------------
 
@@ -133,19 +135,13 @@ class MachineRun(Generic[F]):
         Raises TimeoutError after so many seconds of the machine's clock, CallerError for a run that is let go before, and
         whatever kept it from being recorded.
         """
-        late = asyncio.get_running_loop().create_future()
-        timer = self._clock.call_later(timeout_s, partial(ring, late))
-        try:
-            while not (self.ended or self.state in states):
-                self._live_pump()
-                if late.done():
-                    raise TimeoutError(f"run {self.run_id} is in {self.state} after {timeout_s:g} s")
-                waiter = asyncio.get_running_loop().create_future()
-                self._waiters.append(waiter)
-                await asyncio.wait((waiter, late), return_when=asyncio.FIRST_COMPLETED)
-            return self.state
-        finally:
-            timer.cancel()
+        await self._wait_until(lambda: self.ended or self.state in states, timeout_s)
+        return self.state
+
+    async def wait_until_at_rest(self, *, timeout_s: float) -> StrEnum:
+        """Wait until nothing is under way, and only an event from outside carries it on, or it has ended; as ``wait_for``."""
+        await self._wait_until(lambda: self.ended or not self.under_way, timeout_s)
+        return self.state
 
     async def close(self) -> None:
         """Let the run go: it can be taken up again, here or elsewhere. Raises what kept it from being recorded.
@@ -157,6 +153,20 @@ class MachineRun(Generic[F]):
         if self._pump is not None:
             self._pump.performer.let_go()
         await asyncio.shield(self._task)
+
+    async def _wait_until(self, arrived: Callable[[], bool], timeout_s: float) -> None:
+        late = asyncio.get_running_loop().create_future()
+        timer = self._clock.call_later(timeout_s, partial(ring, late))
+        try:
+            while not arrived():
+                self._live_pump()
+                if late.done():
+                    raise TimeoutError(f"run {self.run_id} is in {self.state} after {timeout_s:g} s")
+                waiter = asyncio.get_running_loop().create_future()
+                self._waiters.append(waiter)
+                await asyncio.wait((waiter, late), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            timer.cancel()
 
     # -- told by the driver ------------------------------------------------------------------------------------------
 
@@ -179,16 +189,19 @@ class MachineRun(Generic[F]):
 
     def seen(self, execution: MachineExecution) -> None:
         """Take over what an execution says that has just been read from the record."""
-        self._position = RunPosition(execution.main.state, execution.main.facts, execution.report)
+        under_way = tuple(execution.under_way.values())
+        self._position = RunPosition(execution.main.state, execution.main.facts, execution.report, under_way)
         self.path = list(execution.path)
         self._change()
 
     def recorded(self, applied: Applied, execution: MachineExecution) -> None:
         """A decision is on record."""
-        decision, event = applied.decision, applied.delivery.event
+        decision, event, before = applied.decision, applied.delivery.event, self._position
+        under_way = tuple(execution.under_way.values())
+        self._position = RunPosition(before.state, before.facts, before.report, under_way)
         match decision:
             case Taken():
-                self._position = RunPosition(decision.to, applied.facts, execution.report)
+                self._position = RunPosition(decision.to, applied.facts, execution.report, under_way)
                 self.path.append(decision.row.id)
                 sent = Sent(Reception.TAKEN, decision.row.id)
             case Ignored():

@@ -17,6 +17,7 @@ from statewright.agent.arguments import LAST
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList
 from statewright.cli.output import answers, first_line, one_line, print_json, remarks, typed
+from statewright.cli.own_machines import is_own, recorded_run
 from statewright.cli.recorded import replayed, state_of, whole_of
 from statewright.cli.timeline import TONES
 from statewright.journal.entry import decode
@@ -32,7 +33,10 @@ DAY_S = 86_400
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run of the list. ``status`` is ``waiting`` for a run that waits for a person, ``damaged`` for one nobody can read."""
+    """One run of the list. ``status`` is ``waiting`` for a run that waits for a person, ``damaged`` for one nobody can read.
+
+    For a run of a table of somebody's own it is the state, ``steps`` are its rows, ``task`` is the event that it began with.
+    """
 
     run_id: str
     status: str
@@ -100,6 +104,9 @@ async def _line(journal: Journal, run_id: str) -> RunLine:
     """What the record says; a run that has not ended is replayed, to see whether it waits."""
     try:
         record = read_record(run_id, await journal.entries(run_id))
+        if is_own(record.header.machine):
+            own = await recorded_run(journal, run_id, record)
+            return RunLine(run_id, own.state, own.ended, len(own.path), own.started_at_us, own.began_with)
         task = str(decode(await journal.blob(record.header.task) or b'""'))
         if record.end is not None:
             return RunLine(run_id, record.end.status, record.end.stop_reason, record.end.steps, record.header.at_us, task)
@@ -116,11 +123,14 @@ def _print(console: Console, lines: Sequence[RunLine]) -> None:
     ages = [_age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else "" for line in lines]
     names = [one_line(line.run_id) for line in lines]
     width = max(map(len, names), default=0)
-    console.print(Text(f"{'run':<{width}}  {'status':<8} {'stop reason':<20} {'steps':>5} {'age':>8}  task", style="dim"))
+    states = max([8, *(len(one_line(line.status)) for line in lines)])
+    console.print(
+        Text(f"{'run':<{width}}  {'status':<{states}} {'stop reason':<20} {'steps':>5} {'age':>8}  task", style="dim")
+    )
     for line, name, age in zip(lines, names, ages, strict=True):
         row = Text.assemble(
             f"{name:<{width}}  ",
-            (f"{one_line(line.status):<8} ", TONES.get(line.status, "")),
+            (f"{one_line(line.status):<{states}} ", TONES.get(line.status, "")),
             f"{one_line(line.stop_reason or ''):<20} {line.steps:>5} {age:>8}  ",
             (first_line(line.task, MAX_TASK_CHARS), "dim"),
         )

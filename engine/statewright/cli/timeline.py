@@ -178,7 +178,7 @@ class TimelineLine:
         tone = TONES.get(event.target, "") if event.row else TONE_OF_REFUSED if event.note.startswith("refused") else "dim"
         line = Text.assemble(
             (f"{self.at_s:8.2f}s  ", "dim"),
-            (f"{one_line(event.row) or '-':<8}", "cyan"),
+            (f"{one_line(event.row) or '-':<7} ", "cyan"),
             (f"{one_line(event.instance):<9} ", "dim"),
             (f"{one_line(event.target):<18}", tone),
             (f"{self.name}  " if self.name else "", "bold"),

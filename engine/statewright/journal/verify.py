@@ -57,6 +57,10 @@ class Verification:
     stop_reason: str | None
     head_hash: str
     problems: tuple[Problem, ...]
+    machine: str | None = None
+    """The machine that the run is, where its header could be read."""
+    decided_again: bool = False
+    """Whether the code of its table was asked again too; that is the business of whoever has it."""
 
 
 async def verify(journal: Journal, run_id: str) -> Verification:
@@ -117,6 +121,7 @@ class _Check:
         self._number_known = True
         """Whether the next decision's number is known: not after an entry that had to be left out."""
         self._end: tuple[int, End] | None = None
+        self._machine: str | None = None
 
     def problem(self, seq: int | None, what: str, decision: RecordedDecision | None = None) -> None:
         """Note a problem, unless there are many already."""
@@ -138,6 +143,7 @@ class _Check:
             stop_reason=end.stop_reason if end else None,
             head_hash=self._head_hash,
             problems=tuple(self._problems),
+            machine=self._machine,
         )
 
     def whole(self) -> None:
@@ -227,6 +233,7 @@ class _Check:
         self._at_us = max(at_us, self._at_us)
 
     def _check_header(self, header: Header, payloads: Mapping[str, bytes]) -> None:
+        self._machine = header.machine
         if header.run_id != self._run_id:
             self.problem(0, f"it is the header of another run, {header.run_id}")
         if header.machine not in header.machines:

@@ -24,7 +24,7 @@ from statewright_states.words.ports import Clock, Journal, StoredEntry
 
 RUN = "walk"
 walks = st.lists(events, min_size=1, max_size=8)
-MAX_ROUNDS = 1000
+DEADLINE_S = 30
 
 
 class Tampered(PassingJournal):
@@ -43,15 +43,6 @@ class Tampered(PassingJournal):
         return found
 
 
-async def at_rest(run: MachineRun[Counts]) -> None:
-    """Until nothing is under way for the run."""
-    for _ in range(MAX_ROUNDS):
-        if not run.under_way:
-            return
-        await asyncio.sleep(0.001)
-    raise AssertionError(f"still under way: {run.under_way}")
-
-
 async def walk(
     table: Table[Counts], journal: Journal, told: list[Event], clock: Clock, *, taken_up: bool = False
 ) -> MachineRun[Counts]:
@@ -60,9 +51,9 @@ async def walk(
     machine = MachineRunner(table, handlers, journal=journal, clock=clock)
     run = await machine.resume(RUN) if taken_up else await machine.start(RUN, told[0])
     for number, event in enumerate(told[1:]):
-        await at_rest(run)
+        await run.wait_until_at_rest(timeout_s=DEADLINE_S)
         await run.send(event, key=f"event {number}")
-    await at_rest(run)
+    await run.wait_until_at_rest(timeout_s=DEADLINE_S)
     await run.close()
     return run
 
