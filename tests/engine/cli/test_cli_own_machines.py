@@ -12,12 +12,11 @@ import pytest
 
 from command_line import Place
 from orders import ORDER, OrderPlaced, PickedUp, Till
+from rewritten_runs import rewrite
 from statewright import AgentLoop, LLMResponse, SQLiteJournal
 from statewright.cli import main
-from statewright.journal.entry import NO_HASH, chain, decode, references
 from statewright.tables import MachineRunner
 from statewright_providers.scripted import ScriptedProvider
-from statewright_states.words.ports import Batch, StoredEntry
 
 TABLE = f"{Path(__file__).parents[1] / 'machines' / 'orders.py'}:ORDER"
 
@@ -105,21 +104,8 @@ def test_verify_says_what_was_not_asked_again(mixed: Path, capfd: pytest.Capture
 
 
 async def with_another_receipt(journal: Path, copy: Path) -> None:
-    """A record that somebody has written anew, with another receipt and all hashes made again."""
     before, after = SQLiteJournal(journal), SQLiteJournal(copy)
-    written = [entry.data.replace(b"4200 by", b"4300 by") for entry in await before.entries("order-1")]
-    names = {name for data in written for name in references(decode(data))}
-    blobs: dict[str, bytes] = {}
-    for name in names:
-        blobs[name] = await before.blob(name) or b""
-    entries: list[StoredEntry] = []
-    previous = NO_HASH
-    for seq, data in enumerate(written):
-        previous = chain("order-1", previous, data)
-        entries.append(StoredEntry(seq, data, previous))
-    lease = await after.create("order-1", entries[0], blobs)
-    await after.append(lease, Batch(tuple(entries[1:]), entries[0].hash, ends=True))
-    await after.release(lease)
+    await rewrite(before, after, "order-1", lambda data: data.replace(b"4200 by", b"4300 by"))
     await before.aclose()
     await after.aclose()
 

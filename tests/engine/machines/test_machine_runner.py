@@ -31,6 +31,7 @@ from orders import (
     a_while,
     order,
 )
+from rewritten_runs import rewrite
 from statewright import MemoryJournal, RunEvent, SQLiteJournal, verify
 from statewright.tables import (
     SAME,
@@ -246,6 +247,20 @@ def test_an_event_with_a_key_is_taken_once_wherever_it_is_sent() -> None:
     virtually(scene)
 
 
+def test_a_record_in_which_a_key_is_taken_twice_is_not_sound() -> None:
+    async def scene(journal: Journal) -> None:
+        async with runner(journal, Till(charge_s=0.1)) as machine:
+            run = await machine.start(RUN, OrderPlaced(1))
+            await run.wait_for(Order.PACKING, timeout_s=5)
+            assert [await run.send(Packed(1), key=key) for key in ("one", "two")] == [Sent(TAKEN, "ORDER-03")] * 2
+        forged = MemoryJournal(clock=VirtualClock())
+        await rewrite(journal, forged, RUN, lambda data: data.replace(b'"two"', b'"one"'))
+        (problem,) = (await verify(forged, RUN)).problems
+        assert problem.what == "its event has the key 'one' that decision 3 has taken"
+
+    virtually(scene)
+
+
 def test_what_is_left_for_a_run_that_nobody_holds_is_taken_with_it() -> None:
     async def scene(journal: Journal) -> None:
         async with runner(journal, Till(charge_s=0.1)) as machine:
@@ -351,7 +366,7 @@ def test_after_a_crash_what_may_not_be_done_twice_is_in_doubt_and_the_rest_is_do
         later = runner(journal, till)
         run = await later.resume(RUN)
         assert await run.wait_for(Order.IN_DOUBT, timeout_s=5) is Order.IN_DOUBT
-        assert await run.send(Settled(True)) == Sent(TAKEN, "ORDER-08")
+        assert await run.send(Settled(True, "sha256: of nothing that is stored")) == Sent(TAKEN, "ORDER-08")
         await a_while(3)
         assert run.facts.boxes == 2
         assert await run.send(PickedUp()) == Sent(TAKEN, "ORDER-05")
@@ -456,6 +471,7 @@ def test_other_code_goes_on_only_when_that_is_accepted_and_what_was_decided_stan
             assert await run.send(PickedUp()) == Sent(TAKEN, "ORDER-05")
         recorded = await replay_machine(journal, RUN, changed)
         assert (recorded.settled, recorded.ended) == (2, True)
+        assert recorded.execution.main.facts == run.facts == OrderFacts(1, 2, f"1 by {RUN}/1.0")
         assert recorded.code == {"order": f"sha256:{changed.code_digest}"}
         assert (await verify(journal, RUN)).ok
 
