@@ -5,6 +5,7 @@ from __future__ import annotations
 from statewright.cli.output import first_line
 from statewright.core.deciding_code import in_words
 from statewright.runtime.observers import RunEvent
+from statewright.tools.ask_if import asked_if_in_words
 from statewright_states.plan_build import events as of_plan_build
 from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run import events as of_run
@@ -123,7 +124,7 @@ def words_of_tool(event: RunEvent, took: str) -> str:
         case of_tool.NobodyToAsk():
             return "nobody can be asked"
         case of_tool.ToolAssessed() as assessed:
-            return assessed.reason
+            return asked_if_in_words(assessed.asked_if) if assessed.asked_if else assessed.reason
         case of_tool.ToolFailed() as failed:
             return f"{took}, {failed.error}"
         case of_tool.ToolSkipped() as skipped:
@@ -131,7 +132,8 @@ def words_of_tool(event: RunEvent, took: str) -> str:
         case of_tool.ToolRepeated() as repeated:
             return f"made again; the result of {repeated.earlier} stands for it"
         case of_tool.ToolRequested() as requested:
-            return f"{requested.request.effect}, {requested.request.call_id}"
+            request = requested.request
+            return ", ".join((request.effect, request.call_id, *map(asked_if_in_words, filter(None, (request.asked_if,)))))
         case of_tool.ToolStopped():
             return f"{took}, stop requested" if took else "stop requested"
         case of_tool.ToolResumed():
