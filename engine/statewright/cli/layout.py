@@ -60,9 +60,9 @@ def in_brief(text: str, max_chars: int = MAX_BRIEF_CHARS) -> str:
     line = one_line(" ".join(text[: 4 * max_chars].split()))
     if len(line) <= max_chars and len(text) <= 4 * max_chars:
         return line
-    cut = line[: max_chars - 1]
-    blank = cut.rfind(" ")
-    return f"{cut[:blank] if blank > max_chars // 2 else cut} …".replace("  ", " ")
+    room = max_chars - 2
+    blank = line[: room + 1].rfind(" ") if len(line) > room else -1
+    return f"{line[: blank if blank > room // 2 else room]} …"
 
 
 def arguments_in_brief(arguments: str, max_chars: int = MAX_BRIEF_CHARS) -> str:

@@ -11,12 +11,13 @@ from pathlib import Path
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, StatewrightError, replay
 from statewright.agent.assemble import clock, connect, names
 from statewright.cli.exits import Exit, exit_for
+from statewright.cli.layout import as_typed
 from statewright.cli.outcome import exit_of
 from statewright.cli.output import answers, printable
 from statewright.cli.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
-from statewright.demo.screen import DemoScreen, as_typed
+from statewright.demo.screen import DemoScreen
 from statewright.journal.verify import verify
 from statewright_states.words.ports import Provider
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,7 @@ from rich.text import Text
 
 from statewright import AgentState, ApprovalRequest, RetryConfig
 from statewright.cli.event_words import counted
+from statewright.cli.layout import program
 from statewright.cli.outcome import summary
 from statewright.cli.output import printable, typed
 from statewright.cli.timeline import Timeline, live_event
@@ -106,7 +105,7 @@ class DemoScreen:
 
     def next(self, run_id: str, journal: str) -> None:
         """What to type next."""
-        command, run = _command(), f"{run_id} --journal {typed(journal)}"
+        command, run = program(), f"{run_id} --journal {typed(journal)}"
         lines = (
             (f"{command} show {run}", "what happened, row by row"),
             (f"{command} verify {run}", "check the record again"),
@@ -133,20 +132,3 @@ class DemoScreen:
 
     def _print(self, text: str = "", *, style: str | None = None) -> None:
         self._console.print(printable(text), style=style)
-
-
-def _command() -> str:
-    """How ``statewright`` is called from here: by its name where the shell finds it, else by its path or its module."""
-    if shutil.which("statewright"):
-        return "statewright"
-    python = Path(sys.executable)
-    script = python.with_name("statewright")
-    if script.exists():
-        return typed(as_typed(script))
-    return f"{typed(as_typed(python))} -m statewright"
-
-
-def as_typed(path: Path) -> str:
-    """The path as one would type it here."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
