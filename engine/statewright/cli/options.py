@@ -135,6 +135,16 @@ class AgentOptions(NamedAgent):
     """Execute no tools; the model is told so."""
     temperature: float | None = None
     """How freely the model chooses its words (default: the server's own)."""
+    top_p: float | None = None
+    """The share of likely words that the model chooses from, 0 to 1."""
+    seed: int | None = None
+    """Makes replies repeatable as far as the server can."""
+    stop: tuple[str, ...] = ()
+    """A text at which a reply ends. May be given several times."""
+    reasoning_effort: str | None = None
+    """How long a reasoning model thinks, in its own word: low, medium, high, ..."""
+    tool_choice: str | None = None
+    """auto, none, required, or the tool that has to be called in the first step."""
     max_output_tokens: Annotated[int | None, Parameter(group=LIMITS)] = None
     """Longest reply of the model."""
     max_steps: Annotated[int | None, Parameter(group=LIMITS)] = None
@@ -162,8 +172,11 @@ class AgentOptions(NamedAgent):
         return self.agents().choose(self.named, self._line(model))
 
     def planner(self, model: ModelOptions = NO_MODEL) -> Agent:
-        """The agent that plans for the other one. It keeps its own prompt, and is not judged: a plan is no finished task."""
-        line = {key: value for key, value in self._line(model).items() if key != "system_prompt"}
+        """The agent that plans for the other one. It keeps its own prompt, and is not judged: a plan is no finished task.
+
+        Nor is the call meant for it that ``--tool-choice`` demands.
+        """
+        line = {key: value for key, value in self._line(model).items() if key not in ("system_prompt", "tool_choice")}
         return self.agents().choose(PLANNER, merged(line, {"evaluation": {"mode": "off"}}))
 
     def _line(self, model: ModelOptions) -> dict[str, Any]:
@@ -183,6 +196,11 @@ class AgentOptions(NamedAgent):
             ("--self-eval", {"evaluation": {"mode": self.self_eval} if self.self_eval else None}),
             ("--dry-run", {"dry_run": self.dry_run}),
             ("--temperature", {"temperature": self.temperature}),
+            ("--top-p", {"top_p": self.top_p}),
+            ("--seed", {"seed": self.seed}),
+            ("--stop", {"stop": self.stop or None}),
+            ("--reasoning-effort", {"reasoning_effort": self.reasoning_effort}),
+            ("--tool-choice", {"tool_choice": self.tool_choice}),
             ("--max-output-tokens", {"max_output_tokens": self.max_output_tokens}),
             ("--max-steps", {"max_steps": self.max_steps}),
             ("--step-timeout", {"step_timeout_s": self.step_timeout}),

@@ -28,6 +28,7 @@ from statewright import (
     TextPart,
 )
 from statewright_providers.scripted import ScriptedProvider
+from test_cli_prove import LIGHT
 
 TOOLS = ("--tools", "tools:tools")
 ANSWER = "It is 42."
@@ -178,6 +179,30 @@ def test_diagram_draws_the_map_of_the_machines(place: Place) -> None:
     done = place.run("diagram", "map", "--format", "markdown")
     assert done.code == 0
     assert done.out.startswith("# How the machines talk")
+
+
+def test_diagram_draws_a_table_of_ones_own_whatever_its_import_prints(place: Place) -> None:
+    (place.folder / "lights.py").write_text(LIGHT)
+    done = place.run("diagram", "lights:LIGHT", "--format", "markdown")
+    assert (done.code, done.out.splitlines()[0]) == (0, "# The light machine")
+    assert "an import may print" in done.err
+    assert "| `out` | final |" in done.out
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("toll", "did you mean 'tool'?"),
+        ("lights:NOTHING", "use one of: LIGHT, ENDLESS"),
+        ("dark:LIGHT", "dark cannot be imported"),
+    ],
+)
+def test_a_table_that_cannot_be_drawn_is_refused_with_a_cure(place: Place, table: str, said: str) -> None:
+    (place.folder / "lights.py").write_text(LIGHT)
+    done = place.run("diagram", table)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "cure:" in done.err
 
 
 def test_a_drawing_without_a_file_goes_to_stdout(place: Place) -> None:
