@@ -44,6 +44,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 COMMANDS: Mapping[str, str] = {
+    "demo": "statewright.demo.command:demo",
     "run": "statewright.cli.run:run",
     "resume": "statewright.cli.run:resume",
     "approve": "statewright.cli.decide:approve",

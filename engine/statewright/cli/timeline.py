@@ -17,7 +17,7 @@ from statewright.cli.event_words import (
     words_of_statement,
     words_of_tool,
 )
-from statewright.cli.layout import arguments_in_brief, folded, in_brief
+from statewright.cli.layout import arguments_in_brief, folded, in_brief, result_in_brief
 from statewright.cli.output import one_line
 from statewright.config.settings import RetryConfig
 from statewright.journal.entry import MACHINES
@@ -163,7 +163,7 @@ class Timeline:
             return words
         told = arguments_in_brief(self._arguments.get(event.instance, ""))
         if whole and isinstance(event.event, of_tool.ToolReturned | of_tool.ToolRepeated):
-            told = f"{told} → {in_brief(whole)}".strip()
+            told = f"{told} → {result_in_brief(whole)}".strip()
         return " · ".join(filter(None, (told, words)))
 
     def _of_call(self, event: RunEvent) -> str:
