@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from statewright.cli.output import first_line
+from statewright.cli.layout import in_brief
 from statewright.core.deciding_code import in_words
 from statewright.runtime.observers import RunEvent
 from statewright.tools.ask_if import asked_if_in_words
@@ -22,6 +22,11 @@ from statewright_states.words.vocabulary import (
 )
 
 MAX_ERROR_CHARS = 80
+
+
+def first_line(text: str) -> str:
+    """The first line of an error, in brief."""
+    return in_brief(text.partition("\n")[0], MAX_ERROR_CHARS)
 
 
 def resent_in_words(count: int) -> str:
@@ -60,7 +65,7 @@ def words_of_run(event: RunEvent) -> str:
         case of_plan_build.ChildWaits() as child:
             return f"{child.run} waits for a person"
         case of_plan_build.ChildUnrecorded() as child:
-            return f"{child.run} cannot be recorded: {first_line(child.error, MAX_ERROR_CHARS)}"
+            return f"{child.run} cannot be recorded: {first_line(child.error)}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():

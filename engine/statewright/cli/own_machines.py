@@ -12,7 +12,8 @@ from typing import Any
 from rich.text import Text
 
 from statewright.cli.event_words import counted, seconds
-from statewright.cli.output import first_line, one_line, stdout_kept_for_the_answer
+from statewright.cli.layout import in_brief
+from statewright.cli.output import one_line, stdout_kept_for_the_answer
 from statewright.cli.timeline import TONES, TimelineLine
 from statewright.core.replay import ReplayedMachine, machine_of, replay_machine
 from statewright.journal.entry import MACHINES, Entry, Header, RecordedDecision, decode
@@ -126,7 +127,7 @@ def timeline(run_id: str, entries: Sequence[Entry]) -> Iterator[Text]:
         for decision in entry.decisions:
             event = _event(run_id, entry, decision)
             words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
-            yield TimelineLine((event.at_us - first_us) / 1_000_000, event, "", first_line(words)).text()
+            yield TimelineLine((event.at_us - first_us) / 1_000_000, event, "", in_brief(words)).text()
 
 
 def _event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
