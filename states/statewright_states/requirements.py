@@ -4,12 +4,11 @@ An id is stable for ever and never reused. ``source`` names the point of the loo
 from, or the subject of the document that the contract took it over from. A requirement without a row says in
 ``elsewhere`` who serves it; a test holds rows and requirements together, both ways.
 
-``python -m statewright_states.requirements > docs/requirements.md`` writes the document anew.
+``python -m statewright_states.requirements_document > docs/requirements.md`` writes the document anew.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -384,22 +383,6 @@ REQUIREMENTS: Mapping[str, Requirement] = {
 TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD)
 
 
-def requirements_markdown(tables: Sequence[Table[Any]] = TABLES) -> str:
-    """The document: each requirement with its text, its source, and the rows that serve it."""
-    served = rows_by_requirement(tables)
-    lines = [
-        "# Requirements\n",
-        "What the loop promises, and the rows that keep each promise. Generated from `requirements.py` and the tables:",
-        "`python -m statewright_states.requirements > docs/requirements.md`.\n",
-        "| id | requirement | source | served by |",
-        "|---|---|---|---|",
-    ]
-    for identity, requirement in REQUIREMENTS.items():
-        by = ", ".join(served.get(identity, ())) or requirement.elsewhere
-        lines.append(f"| {identity} | {requirement.text} | {requirement.source} | {by} |")
-    return "\n".join(lines) + "\n"
-
-
 def rows_by_requirement(tables: Sequence[Table[Any]] = TABLES) -> dict[str, tuple[str, ...]]:
     """The ids of the rows and ignores that name each requirement, in table order."""
     served: dict[str, tuple[str, ...]] = {}
@@ -413,7 +396,3 @@ def rows_by_requirement(tables: Sequence[Table[Any]] = TABLES) -> dict[str, tupl
 def stated_in(table: Table[Any]) -> tuple[Row | Ignore, ...]:
     """Everything of a table that serves a requirement: its rows, then its ignores."""
     return (*table.rows, *table.ignores)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(requirements_markdown())

@@ -8,6 +8,7 @@ record is read, what performs the commands, and what callers see.
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, nullcontext
@@ -22,6 +23,8 @@ from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import Inputs, RunInputs
 from statewright.core.replay import Replayed, Reproduced, replay
 from statewright.hooks import OBSERVED, HookPoint, Hooks, SessionPoint
+from statewright.journal.entry import TABLES
+from statewright.journal.reading import Tables, read_header
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
@@ -30,21 +33,28 @@ from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.version import ENGINE
 from statewright.views.state import AgentState
-from statewright_states.errors import ConfigurationError, RunNotFound
+from statewright_states.errors import ConfigurationError, RunExists, RunNotFound
 from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import Clock, Journal, Lease, TokenEstimator
 from statewright_states.words.vocabulary import CodeChange, CodeChangeAccepted
 
 
-class RunKeywords(TypedDict, total=False):
-    """The keywords of ``run``, ``run_sync`` and ``stream``, for type checkers; ``RunOptions`` says what they mean."""
+class NamedRunKeywords(TypedDict, total=False):
+    """The keywords for a run whose id is given, for type checkers; ``RunOptions`` says what they mean."""
 
     stream: bool
     on_stream_chunk: ChunkCallback | None
-    run_id: str | None
     session: str | None
     requested_by: str | None
+    agent: str | None
+    equipment: tuple[str, ...]
     deps: Any
+
+
+class RunKeywords(NamedRunKeywords, total=False):
+    """The keywords of ``run``, ``run_sync``, ``start`` and ``stream``, for type checkers."""
+
+    run_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +71,27 @@ class RunOptions:
     """The session that the run belongs to: its runs go one after another."""
     requested_by: str | None = None
     """Who asks for the run."""
+    agent: str | None = None
+    """The agent's name, for the record."""
+    equipment: tuple[str, ...] = ()
+    """The words of a command line that give the model's address and the tools again, for the record: no key may be in it."""
     deps: Any = None
     """What its tools are given (``ToolContext.deps``); never recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """What one run is given that is not on record: its observers, beside those of every run of the agent, and ``deps``.
-
-    ``on_live`` is for a run that is a part of another: it is called with the pump, and the other run passes a stop on.
-    """
+    """What one run is given that is not on record: its observers, beside those of every run of the agent, and ``deps``."""
 
     on_chunk: ChunkCallback | None = None
     on_decision: DecisionCallback | None = None
-    on_progress: ProgressCallback | None = None
     on_live: Callable[[Any], None] | None = None
+    """Is called with the pump once the run is on record and can be found, before anything of it is decided here."""
+    on_progress: ProgressCallback | None = None
     deps: Any = None
+    """What the tools of the run are given."""
+    stopped_by: str | None = None
+    """The run whose tool has begun this one, and which passes a stop of the process on; None: the process itself does."""
 
 
 NOBODY = Watch()
@@ -137,6 +152,7 @@ class Driver(ABC, Generic[I, E, P, S]):
     def __init__(self, journal: Journal, clock: Clock, shutdown: GracefulShutdown | None) -> None:
         self._journal = journal
         self._clock = clock
+        self._tables: Tables = TABLES
         self.live = Live[E, P](journal, shutdown)
 
     async def start(self, inputs: I, watch: Watch = NOBODY) -> S:
@@ -159,7 +175,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         Raises CodeChanged when other code decides here than the run is pinned to, unless that is accepted.
         """
         recorded = await self._replay(run_id, accept_changed_code)
-        if recorded.ended or (self.live.stopping and watch.on_live is None):  # a part of another run is stopped by that one
+        if recorded.ended or (self.live.stopping and watch.stopped_by is None):
             return await self._recorded_state(recorded)
         self._require_whole(recorded)
         lease = await self._journal.acquire(run_id)
@@ -168,13 +184,31 @@ class Driver(ABC, Generic[I, E, P, S]):
             if recorded.ended:
                 await self._journal.release(lease)
                 return await self._recorded_state(recorded)
-            changes = kept(await code_changes(self._journal, recorded.code), recorded.execution.payloads)
+            changes = await code_changes(self._journal, recorded.code, self._tables)
+            changes = kept(changes, recorded.execution.payloads, self._tables)
             pump = self._pump_on(recorded, lease, watch, changes)
             await pump.take_posted()
         except BaseException:
             await self._journal.release(lease)
             raise
         return await self._drive(pump, lease, watch)
+
+    async def recorded(self, run_id: str) -> S:
+        """A run as its record has it now; it is not driven. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
+        return await self._recorded_state(await self._replay(run_id, accepted=True))
+
+    async def require_same(self, inputs: I) -> None:
+        """Raise RunExists unless the run on record was begun with this prompt and history."""
+        recorded = read_header(inputs.run_id, await self._journal.entries(inputs.run_id))
+        wanted = inputs.header(recorded.at_us, ENGINE, Payloads())
+        pinned = {"prompt": (recorded.task, wanted.task), "history": (recorded.history, wanted.history)}
+        differ = [name for name, (there, here) in pinned.items() if there != here]
+        if differ:
+            raise RunExists(
+                f"the run {inputs.run_id!r} was begun with another {' and another '.join(differ)}",
+                where=f"run {inputs.run_id}",
+                cure="begin this task under another run id, or give what the run was begun with",
+            )
 
     def _pump_on(self, recorded: Reproduced[E], lease: Lease, watch: Watch, changes: tuple[CodeChange, ...]) -> Pump[E, P]:
         """The pump of a run that goes on where its record ends. ``changes`` of the code are accepted, on record."""
@@ -197,6 +231,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         async with self.live.driven(pump, lease):
             if watch.on_live is not None:
                 watch.on_live(pump)
+                await asyncio.sleep(0)  # whoever waits for that may look at the run before anything happens in it
             await self._pumped(pump)
         return await self._state(pump)
 

@@ -17,7 +17,8 @@ a dry run (``statewright.runtime.effects.tool_calls``); whether its arguments pa
 need a person (``statewright_states.words.tool_effects``) and what a statement counts for (``statewright_states.words.approval``);
 what a message from another process means (``statewright.runtime.decisions``); guards (``statewright.hooks.asking``); how the tool
 is run (``statewright.tools.execution``); what the model sees of a result (``statewright.tools.truncation``); the words it is told
-(``statewright.config.prompts``); which run of its own a tool begins or finds (``statewright.runtime.effects.child_runs``); order, parallelism and repeated calls (``statewright_states.run.table``).
+(``statewright.config.prompts``); which run of its own a tool begins or finds (``statewright.runtime.effects.child_runs``); order,
+parallelism and repeated calls (``statewright_states.run.table``).
 """
 
 from __future__ import annotations
@@ -256,7 +257,7 @@ APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.O
 TOOL: Table[ToolFacts] = Table(
     "tool", ToolState, facts=ToolFacts, initial=S.REQUESTED, final=ENDS, fold=fold,
     unreported=(ToolSkipped, ToolCancelled),  # the run has given the call up, and counts it as settled
-    happy=("TOOL-01", "TOOL-02", "TOOL-20"),
+    happy=("TOOL-01", "TOOL-02", "TOOL-20"), good=(S.RETURNED,),
     rows=(
         # -- is it in order? -----------------------------------------------------------------------------------------
         Row("TOOL-01", S.REQUESTED, ToolRequested, SAME,                do=(assess,),

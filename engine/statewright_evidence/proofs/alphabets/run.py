@@ -220,7 +220,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
         worked_us=0,
         exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
         tools=() if settled else facts.tools,
-        children=facts.children if state is S.ACTING else (),
+        children=facts.children if RunState(state) is S.ACTING else (),
         repeated=facts.repeated if limits.max_identical_calls else 0,
         last_calls=SAME_CALLS if facts.last_calls and limits.max_identical_calls else "",
         model_calls=_up_to(facts.model_calls, limits.max_model_calls),
