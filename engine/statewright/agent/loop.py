@@ -30,7 +30,7 @@ from statewright.runtime.driver import AgentDriver, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.effects.open_children import ParentRun
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import EventCallback, Observers
+from statewright.runtime.observers import EventCallback, Observers, ProgressCallback
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright.tools.context import require_deps
@@ -69,6 +69,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         on_tool_check: ToolCheck | None = None,
         on_error: ErrorCallback | None = None,
         on_event: EventCallback | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> None:
         """Raises ConfigurationError: an unknown tool, a bound on cost without a model's price, a key in what is recorded."""
         require_port("provider", provider or False)
@@ -78,7 +79,13 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         require_port("clock", clock)
         require_port("approver", approver)
         require_port("token_estimator", token_estimator)
-        require_callables(on_build_context=on_build_context, on_tool_check=on_tool_check, on_error=on_error, on_event=on_event)
+        require_callables(
+            on_build_context=on_build_context,
+            on_tool_check=on_tool_check,
+            on_error=on_error,
+            on_event=on_event,
+            on_progress=on_progress,
+        )
         require_several("tools", tools, "give a list of functions: tools=[add]")
         require_several("hooks", hooks, "give a list of hooks: hooks=[guard]")
         super().__init__(MemoryJournal() if journal is None else journal, on_error)
@@ -98,7 +105,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             clock=self.clock,
             chance=assemble.chance(),
             lanes=Lanes(),
-            observers=Observers(on_event, hooks=listening),
+            observers=Observers(on_event, hooks=listening, on_progress=() if on_progress is None else (on_progress,)),
             hooks=listening,
             journal=self.journal,
             approver=approver,

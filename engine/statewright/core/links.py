@@ -52,6 +52,7 @@ class Participant(StrEnum):
     PERSONS = "persons"
     POLICY = "policy and guards"
     TOOL_CODE = "code of the tool"
+    CHILD_RUNS = "runs of tools"
     JOURNAL = "journal"
     ENGINE = "engine"
 
@@ -174,7 +175,7 @@ LINKS: tuple[Link, ...] = (
     # -- what nobody commanded ---------------------------------------------------------------------------------------
     Link(P.CALLER, None, P.PLAN_BUILD, (of_plan_build.TaskAdmitted, StopRequested, CancelRequested)),
     Link(P.CALLER, None, P.RUN, (of_run.RunAdmitted, StopRequested, CancelRequested)),
-    Link(P.TOOL_CODE, None, P.RUN, (of_run.ChildEnded,), note="a run that a tool has begun is over"),
+    Link(P.CHILD_RUNS, None, P.RUN, (of_run.ChildEnded,), note="a run that a tool has begun is over"),
     Link(P.PERSONS, None, P.RUN, (of_run.OutcomeStated, of_run.MessageUnreadable), note="from another process, by the journal"),
     Link(P.PERSONS, None, P.TOOL, (of_tool.ApprovalGiven,), note="from another process, by the journal"),
     Link(P.JOURNAL, None, P.PLAN_BUILD, (Resumed, CodeChangeAccepted), note="taken up again"),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import Any, TypedDict, cast
 
 from statewright.core.execution import Applied, Execution, RunExecution
@@ -111,8 +111,6 @@ EventCallback = Callable[[str, EventPayload], Awaitable[None] | None]
 ChunkCallback = Callable[[StreamChunk], Any]
 DecisionCallback = Callable[[RunEvent], Any]
 ProgressCallback = Callable[[ToolProgress], Any]
-PROGRESS = "tool.progress"
-"""The kind under which ``on_event`` is told how far a tool is: no decision, and not on record."""
 
 
 class Observers:
@@ -124,7 +122,7 @@ class Observers:
         on_stream_chunk: ChunkCallback | None = None,
         on_decision: DecisionCallback | None = None,
         hooks: Hooks | None = None,
-        on_progress: ProgressCallback | None = None,
+        on_progress: Sequence[ProgressCallback] = (),
     ) -> None:
         self._hooks = hooks or Hooks()
         self._on_event = on_event
@@ -141,7 +139,8 @@ class Observers:
         on_progress: ProgressCallback | None = None,
     ) -> Observers:
         """The same observers of every run, and those of one run."""
-        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks, on_progress)
+        told = self._on_progress if on_progress is None else (*self._on_progress, on_progress)
+        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks, told)
 
     @property
     def watching(self) -> bool:
@@ -163,10 +162,8 @@ class Observers:
 
     def progress(self, progress: ToolProgress) -> None:
         """A tool says how far it is."""
-        if self._on_progress is not None:
-            self._call(self._on_progress, progress)
-        if self._on_event is not None:
-            self._call(self._on_event, PROGRESS, asdict(progress))
+        for callback in self._on_progress:
+            self._call(callback, progress)
 
     def tell(self, point: HookPoint, view: RunEnd | SessionPoint | ModelReply | ToolOutcome | Compaction) -> None:
         """Call the hooks that observe this point."""
