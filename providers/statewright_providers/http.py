@@ -37,6 +37,7 @@ CONNECT_TIMEOUT_S = 10.0
 WRITE_TIMEOUT_S = 30.0
 MAX_ERROR_BODY_BYTES = 65536
 MAX_QUOTE_CHARS = 500
+NO_HEADERS: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,15 @@ FAILURES = (
 BROKEN_CONNECTION = (httpx.NetworkError, httpx.RemoteProtocolError)
 
 
+@dataclass(frozen=True, slots=True)
+class _Posted:
+    """One request."""
+
+    body: bytes
+    headers: httpx.Headers
+    idle_timeout_s: float
+
+
 class Endpoint:
     """One address that requests are posted to. Raises ConfigurationError for a base_url or key that cannot be used."""
 
@@ -157,15 +167,21 @@ class Endpoint:
 
     @asynccontextmanager
     async def post(
-        self, body: bytes, *, idle_timeout_s: float, on_resend: Callable[[], None] = lambda: None
+        self,
+        body: bytes,
+        *,
+        idle_timeout_s: float,
+        headers: Mapping[str, str] = NO_HEADERS,
+        on_resend: Callable[[], None] = lambda: None,
     ) -> AsyncGenerator[httpx.Response]:
         """Post ``body``; gives the response, its body still to be read, and closes it at the end.
 
-        ``on_resend`` is told when it is sent once more, because a kept connection turned out to be closed.
+        ``headers`` are sent with it, in place of those of the endpoint with the same name. ``on_resend`` is told when it is
+        sent once more, because a kept connection turned out to be closed.
         Exceptions of the transport, also those met while the body is read inside the context, become ours.
         """
         try:
-            response = await self._send(body, idle_timeout_s, on_resend)
+            response = await self._send(_Posted(body, self._with(headers), idle_timeout_s), on_resend)
             try:
                 yield response
             finally:
@@ -179,21 +195,28 @@ class Endpoint:
         if held is not None:
             await held.until_closed.aclose()
 
-    async def _send(self, body: bytes, idle_timeout_s: float, on_resend: Callable[[], None]) -> httpx.Response:
+    def _with(self, headers: Mapping[str, str]) -> httpx.Headers:
+        if not headers:
+            return self._headers
+        both = self._headers.copy()
+        both.update(headers)
+        return both
+
+    async def _send(self, posted: _Posted, on_resend: Callable[[], None]) -> httpx.Response:
         use = ConnectionUse()
         try:
-            return await self._sent(body, idle_timeout_s, use)
+            return await self._sent(posted, use)
         except BROKEN_CONNECTION:
             if not use.reused:
                 raise
         on_resend()
-        return await self._sent(body, idle_timeout_s, ConnectionUse())
+        return await self._sent(posted, ConnectionUse())
 
-    async def _sent(self, body: bytes, idle_timeout_s: float, use: ConnectionUse) -> httpx.Response:
+    async def _sent(self, posted: _Posted, use: ConnectionUse) -> httpx.Response:
         client = await self._client()
-        timeout = httpx.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, pool=None, read=idle_timeout_s)
+        timeout = httpx.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, pool=None, read=posted.idle_timeout_s)
         request = client.build_request(
-            "POST", self._url, content=body, headers=self._headers, timeout=timeout, extensions={"trace": use}
+            "POST", self._url, content=posted.body, headers=posted.headers, timeout=timeout, extensions={"trace": use}
         )
         return await client.send(request, stream=True, follow_redirects=False)
 

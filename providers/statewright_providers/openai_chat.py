@@ -9,7 +9,7 @@ shape others share.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import Any
 
 import httpx
@@ -92,6 +92,10 @@ class OpenAIChatProvider:
         """Whose connections carry the requests: ``aiohttp``, ``httpx``, or those of the client that was ``given``."""
         return self._endpoint.http
 
+    def holds_secret(self, text: str) -> bool:
+        """Whether the key, or one that the address or a given client holds, stands in the text."""
+        return self._endpoint.peer.secrets.out_of_text(text) != text
+
     async def complete(self, request: ModelRequest, observer: ReplyObserver) -> LLMResponse:
         """One attempt: the complete reply, or a ProviderError."""
         secrets = self._endpoint.peer.secrets
@@ -109,7 +113,8 @@ class OpenAIChatProvider:
             self._tools, self._encoded_tools = request.tools, encode_tools(request.tools)
         peer = self._endpoint.peer
         body = encode(request, model=self._name, tools=self._encoded_tools, limit_field=self._limit_field)
-        sending = self._endpoint.post(body, idle_timeout_s=request.idle_timeout_s, on_resend=observer.resent)
+        timeout_s, headers = request.idle_timeout_s, request.extra_headers
+        sending = self._endpoint.post(body, idle_timeout_s=timeout_s, headers=headers, on_resend=observer.resent)
         async with sending as response:
             if not response.is_success:
                 body = await read_capped(response, peer.secrets)
@@ -164,13 +169,29 @@ def encode(request: ModelRequest, *, model: str, tools: bytes, limit_field: str)
     parts = [b'"model":' + encode_json(model), b'"messages":[' + b",".join(messages) + b"]"]
     if tools:
         parts.append(b'"tools":' + tools)
-    if request.temperature is not None:
-        parts.append(b'"temperature":' + encode_json(request.temperature))
-    if request.max_output_tokens is not None:
-        parts.append(encode_json(limit_field) + b":" + encode_json(request.max_output_tokens))
+        if request.tool_choice is not None:
+            parts.append(b'"tool_choice":' + encode_json(_tool_choice(request.tool_choice)))
+    given = [(name, value) for name, value in _parameters(request, limit_field) if value is not None]
+    parts += [encode_json(name) + b":" + encode_json(value) for name, value in (*given, *request.extra_body.items())]
     if request.stream:
         parts.append(b'"stream":true,"stream_options":{"include_usage":true}')
     return b"{" + b",".join(parts) + b"}"
+
+
+def _parameters(request: ModelRequest, limit_field: str) -> Iterable[tuple[str, object]]:
+    """The parameters as the protocol names them; None is not sent."""
+    return (
+        ("temperature", request.temperature),
+        ("top_p", request.top_p),
+        ("seed", request.seed),
+        ("stop", request.stop or None),
+        ("reasoning_effort", request.reasoning_effort),
+        (limit_field, request.max_output_tokens),
+    )
+
+
+def _tool_choice(choice: str) -> object:
+    return choice if choice in ("auto", "none", "required") else {"type": "function", "function": {"name": choice}}
 
 
 def encode_message(message: Message) -> bytes:

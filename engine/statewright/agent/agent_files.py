@@ -27,6 +27,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from statewright.agent.profiles import PROFILES, tools_within
+from statewright.config.request_parameters import SECRET_KEY
 from statewright.config.settings import AgentConfig
 from statewright.tools import ToolRegistry, load_tools
 from statewright.tools.suggestion import closest, did_you_mean
@@ -38,7 +39,6 @@ Layer = Mapping[str, Any]
 """Keys that somebody set, as plain data: tables are mappings."""
 NOTHING: Layer = {}
 
-SECRET = re.compile(r"(?i)api.?key|secret|passw|credential|bearer|authorization|(access|auth).?token|^(key|token)$")
 BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -217,6 +217,8 @@ def _check_value(key: str, value: object, model: type[BaseModel], where: str) ->
     try:
         model(**{key: value})
     except ConfigurationError as error:
+        if error.where != model.__name__:  # said by a check of ours, with a cure of its own
+            raise ConfigurationError(error.what, where=where, cure=error.cure) from error
         default = model.model_fields[key].default
         cure = "leave it out for the default" if default is None else f"its default is {json.dumps(default)}"
         raise ConfigurationError(error.what, where=where, cure=cure) from error
@@ -228,7 +230,7 @@ def _check_profile(profile: str | None, where: str) -> None:
 
 
 def _unknown_key(key: str, where: str, known: list[str]) -> ConfigurationError:
-    if SECRET.search(key):
+    if SECRET_KEY.search(key):
         return ConfigurationError(
             f"{key!r} looks like a secret, and secrets are not read from files",
             where=where,

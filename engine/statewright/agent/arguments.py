@@ -5,11 +5,15 @@ Type checkers say the same earlier; these checks are for whoever uses none. They
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
+from statewright.config.request_parameters import AUTO, NO_TOOL, REQUIRED
+from statewright.config.settings import AgentConfig
+from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError, HistoryError
-from statewright_states.words.messages import Message
+from statewright_states.words.messages import Message, ToolSchema
+from statewright_states.words.ports import HoldsSecrets
 
 LAST = "last"
 """What the command line calls the newest run."""
@@ -92,13 +96,37 @@ def require_text(name: str, value: object, cure: str = "give a string") -> None:
         raise refuse(name, value, "text", cure)
 
 
+def require_possible_choice(config: AgentConfig, tools: Sequence[ToolSchema]) -> None:
+    """Raise ConfigurationError where ``tool_choice`` demands a call of none of these tools, which are all that a run has."""
+    names = [tool.name for tool in tools]
+    if not config.demands_a_call or config.tool_choice in names or (config.tool_choice == REQUIRED and names):
+        return
+    what = "and the agent has no tools" if config.tool_choice == REQUIRED else "which is no tool that the agent may use"
+    known = did_you_mean(str(config.tool_choice), (*names, AUTO, NO_TOOL, *((REQUIRED,) if names else ())))
+    raise ConfigurationError(f"tool_choice is {config.tool_choice!r}, {what}", where="tool_choice", cure=known)
+
+
+def require_no_secret(config: AgentConfig, providers: Iterable[object]) -> None:
+    """Raise ConfigurationError where what is sent beside the messages, which is recorded, holds a key of these providers."""
+    holders = [provider for provider in providers if isinstance(provider, HoldsSecrets)]
+    if any(holder.holds_secret(text) for text in config.extra_texts for holder in holders):
+        raise ConfigurationError(
+            "extra_body or extra_headers holds the key of the model, and both are recorded with the run",
+            where="extra_body, extra_headers",
+            cure="take it out: the key is sent with every request already",
+        )
+
+
 def require_options(options: Any) -> None:
     """Look at the keywords of ``run``. Raises ConfigurationError."""
     require_kind("stream", options.stream, bool, "give True or False")
     require_callables(on_stream_chunk=options.on_stream_chunk)
-    for name in ("session", "requested_by"):
+    for name in ("session", "requested_by", "agent"):
         if getattr(options, name) is not None:
             require_text(name, getattr(options, name), "give a string, or leave it out")
+    require_several("equipment", options.equipment, 'give the words of a command line: ("--tools", "ledger:tools")')
+    for word in options.equipment:
+        require_text("equipment", word)
     if options.session == "":
         raise ConfigurationError("the session has no name", where="session", cure="give it one, or leave it out")
     if options.run_id is not None:

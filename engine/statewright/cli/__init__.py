@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, str] = {
     "reject": "statewright.cli.decide:reject",
     "runs": "statewright.cli.runs:runs",
     "show": "statewright.cli.show:show",
+    "why": "statewright.cli.why:why",
     "replay": "statewright.cli.check:replay_run",
     "verify": "statewright.cli.check:verify_runs",
     "diagram": "statewright.cli.diagram:diagram",

@@ -75,9 +75,14 @@ class ModelOptions:
 
         Where the address holds a key, ``[key]`` stands for it, to be typed in.
         """
+        return again(self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The same, word by word."""
         given = ["--base-url", shown_address(self.base_url)] if self.base_url else []
         given += [word for tools in self.tools for word in ("--tools", tools)]
-        return _typed([*given, *(("--workspace", str(self.workspace)) if self.workspace else ())])
+        return (*given, *(("--workspace", str(self.workspace)) if self.workspace else ()))
 
 
 NO_MODEL = ModelOptions()
@@ -104,8 +109,13 @@ class NamedAgent:
 
     def again(self) -> str:
         """What names the agent's model and tools again; the run itself remembers what the agent was told."""
-        named = ["--agent", self.named] if self.named else []
-        return _typed(["--config", str(self.config), *named]) if self.config else ""
+        return again(self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The same, word by word."""
+        named = ("--agent", self.named) if self.named else ()
+        return ("--config", str(self.config), *named) if self.config else ()
 
 
 @Parameter(name="*", group=AGENT)
@@ -125,6 +135,16 @@ class AgentOptions(NamedAgent):
     """Execute no tools; the model is told so."""
     temperature: float | None = None
     """How freely the model chooses its words (default: the server's own)."""
+    top_p: float | None = None
+    """The share of likely words that the model chooses from, 0 to 1."""
+    seed: int | None = None
+    """Makes replies repeatable as far as the server can."""
+    stop: tuple[str, ...] = ()
+    """A text at which a reply ends. May be given several times."""
+    reasoning_effort: str | None = None
+    """How long a reasoning model thinks, in its own word: low, medium, high, ..."""
+    tool_choice: str | None = None
+    """auto, none, required, or the tool that has to be called in the first step."""
     max_output_tokens: Annotated[int | None, Parameter(group=LIMITS)] = None
     """Longest reply of the model."""
     max_steps: Annotated[int | None, Parameter(group=LIMITS)] = None
@@ -152,8 +172,11 @@ class AgentOptions(NamedAgent):
         return self.agents().choose(self.named, self._line(model))
 
     def planner(self, model: ModelOptions = NO_MODEL) -> Agent:
-        """The agent that plans for the other one. It keeps its own prompt, and is not judged: a plan is no finished task."""
-        line = {key: value for key, value in self._line(model).items() if key != "system_prompt"}
+        """The agent that plans for the other one. It keeps its own prompt, and is not judged: a plan is no finished task.
+
+        Nor is the call meant for it that ``--tool-choice`` demands.
+        """
+        line = {key: value for key, value in self._line(model).items() if key not in ("system_prompt", "tool_choice")}
         return self.agents().choose(PLANNER, merged(line, {"evaluation": {"mode": "off"}}))
 
     def _line(self, model: ModelOptions) -> dict[str, Any]:
@@ -173,6 +196,11 @@ class AgentOptions(NamedAgent):
             ("--self-eval", {"evaluation": {"mode": self.self_eval} if self.self_eval else None}),
             ("--dry-run", {"dry_run": self.dry_run}),
             ("--temperature", {"temperature": self.temperature}),
+            ("--top-p", {"top_p": self.top_p}),
+            ("--seed", {"seed": self.seed}),
+            ("--stop", {"stop": self.stop or None}),
+            ("--reasoning-effort", {"reasoning_effort": self.reasoning_effort}),
+            ("--tool-choice", {"tool_choice": self.tool_choice}),
             ("--max-output-tokens", {"max_output_tokens": self.max_output_tokens}),
             ("--max-steps", {"max_steps": self.max_steps}),
             ("--step-timeout", {"step_timeout_s": self.step_timeout}),
@@ -208,7 +236,7 @@ class JournalOptions:
 
     def again(self) -> str:
         """This option as somebody would type it again."""
-        return _typed(["--journal", str(self.journal)] if self.journal else [])
+        return again(("--journal", str(self.journal)) if self.journal else ())
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -245,7 +273,8 @@ def actor_if_known(given: str | None) -> str | None:
         return None
 
 
-def _typed(words: list[str]) -> str:
+def again(words: Iterable[str]) -> str:
+    """Words of a command as somebody can type them behind it."""
     return "".join(f" {typed(word)}" for word in words)
 
 

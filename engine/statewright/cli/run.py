@@ -48,6 +48,7 @@ from statewright.cli.timeline import Timeline
 from statewright.cli.workers import Worker, sharing, worker, worker_again
 from statewright.config.settings import RetryConfig
 from statewright.journal import SQLiteJournal
+from statewright.runtime.driver import RunKeywords
 from statewright.runtime.giving_up import GIVEN_UP
 from statewright.runtime.observers import ChunkCallback
 from statewright.runtime.shutdown import GracefulShutdown
@@ -124,10 +125,12 @@ def run(
     wished = chosen.stream if stream is None else stream
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
 
+    options: RunKeywords = {"stream": streamed, "run_id": identity, "session": session, "requested_by": asker}
+    options |= {"agent": chosen.name, "equipment": (*agent.words, *model.words)}
+
     async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
-        return await runner.run(
-            task, stream=streamed, on_stream_chunk=on_chunk, run_id=identity, session=session, requested_by=asker
-        )
+        options["on_stream_chunk"] = on_chunk
+        return await runner.run(task, **options)
 
     return run_bounded(_carry_out(job, console, work))
 

@@ -18,9 +18,11 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
+from statewright.cli.event_words import counted, seconds
+from statewright.cli.layout import print_folded
 from statewright.cli.output import printable
 from statewright.cli.streams import STDERR
-from statewright.cli.timeline import Timeline, counted, live_event, seconds
+from statewright.cli.timeline import GetMessage, Timeline, live_event
 from statewright.config.settings import RetryConfig
 from statewright.runtime.observers import EventCallback, RunEvent
 from statewright_states.run.events import ReplyReceived
@@ -66,20 +68,21 @@ class Screen:
         def event(kind: str, payload: dict[str, Any]) -> None:
             self._timeline = timeline
             while headings:
-                self._say(Text(headings.pop(), style="dim"))
-            self._entry(live_event(kind, payload))
+                self._heading(headings.pop())
+            self._entry(live_event(kind, payload), payload["message"])
 
         return event
 
-    def _entry(self, event: RunEvent) -> None:
-        line = self._timeline.follow(event)
+    def _entry(self, event: RunEvent, message: GetMessage) -> None:
+        line = self._timeline.follow(event, message)
         if isinstance(event.event, ReplyReceived):
             self._reply_is_complete(event.event)
         if line.telling or not self._lively:
-            text = line.text()
-            if self._lively:  # one line each; the whole of what was cut off is in the summary and in ``show``
-                text.truncate(self._console.width, overflow="ellipsis")
-            self._say(text)
+            self._say(line.text(self._console.width if self._console.is_terminal else None))
+
+    def _heading(self, text: str) -> None:
+        if not self._quiet:
+            print_folded(self._console, Text(text, style="dim"), 2)
 
     def _say(self, text: Text) -> None:
         if self._quiet:

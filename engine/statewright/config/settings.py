@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from math import ceil
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, GetPydanticSchema, ValidationError, field_validator, model_validator
+from pydantic import Field, GetPydanticSchema, field_validator, model_validator
 
+from statewright.config.configuration import Configuration
+from statewright.config.request_parameters import LIMIT_KEYS, RequestParameters
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings
 from statewright_states.words.approval import ApprovalRule, actor_key, same_actor
@@ -24,19 +26,7 @@ Usd = Annotated[Decimal | float | str, GetPydanticSchema(lambda _, handler: hand
 """An amount of US dollars: a number or a text such as ``"0.25"``, with at most six decimals. It is kept as a Decimal."""
 
 
-class _Configuration(BaseModel):
-    """Frozen, and unknown keys are errors that name the key and the known ones."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=False, defer_build=True)
-
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            raise configuration_error(type(self), error) from error
-
-
-class RetryConfig(_Configuration):
+class RetryConfig(Configuration):
     """Retries of one model call. They happen in the ``call`` table and nowhere else."""
 
     max_attempts: Positive = 4
@@ -48,7 +38,7 @@ class RetryConfig(_Configuration):
     """Specifications of models to turn to, in order, when the one before gave up."""
 
 
-class ContextConfig(_Configuration):
+class ContextConfig(Configuration):
     """How the messages are kept inside the model's window."""
 
     max_context_tokens: Count = 80_000
@@ -61,7 +51,7 @@ class ContextConfig(_Configuration):
     """Room kept free for the reply (more, if ``max_output_tokens`` is more)."""
 
 
-class EvaluationConfig(_Configuration):
+class EvaluationConfig(Configuration):
     """Whether a final answer is judged."""
 
     mode: EvaluationMode = EvaluationMode.OFF
@@ -69,7 +59,7 @@ class EvaluationConfig(_Configuration):
     confidence_threshold: Annotated[float, Field(ge=0, le=1)] = 0.8
 
 
-class ModelPrice(_Configuration):
+class ModelPrice(Configuration):
     """What a model costs, in US dollars per million tokens."""
 
     input_usd: Usd
@@ -78,7 +68,7 @@ class ModelPrice(_Configuration):
     """For input that the provider had cached; None is the price of other input."""
 
 
-class BudgetConfig(_Configuration):
+class BudgetConfig(Configuration):
     """Upper bounds on what a run may use; None is without a bound. All end the run as ``budget_exceeded``.
 
     They are asked before a call begins, so the last one may pass a bound of tokens or cost; it is the last.
@@ -95,7 +85,7 @@ class BudgetConfig(_Configuration):
     """By model, written as it is asked for: ``openai:gpt-5-mini``. None are built in: prices change."""
 
 
-class ApprovalConfig(_Configuration):
+class ApprovalConfig(Configuration):
     """What the approval of a tool call takes, and who may give it. Names are compared as people read them, not by case."""
 
     required: Positive = 1
@@ -168,7 +158,7 @@ NOTICES = {
 }
 
 
-class PromptConfig(_Configuration):
+class PromptConfig(Configuration):
     """The built-in texts, for other languages and tastes.
 
     A name in braces that stands in the default of a text is a place where something is put in; all other braces are text.
@@ -250,7 +240,7 @@ ENGLISH = PromptConfig.model_construct()  # as declared: validating them would b
 """The built-in texts as they are."""
 
 
-class AgentConfig(_Configuration):
+class AgentConfig(RequestParameters):
     """Everything that one agent is told; see the fields for defaults."""
 
     system_prompt: str = ""
@@ -275,7 +265,9 @@ class AgentConfig(_Configuration):
     tool_timeout_s: Seconds = 30.0
     idle_stream_timeout_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 120.0
     temperature: Annotated[float, Field(allow_inf_nan=False)] | None = None
+    """How freely the model chooses its words."""
     max_output_tokens: Positive | None = None
+    """Longest reply in tokens; summaries and judgements are not bound by it."""
     max_reply_bytes: Positive = MAX_REPLY_BYTES
     """Longest reply that is read from a server, as its bytes come; more is a malformed reply, which is asked for again."""
     max_calls_per_reply: Positive = MAX_CALLS_PER_REPLY
@@ -295,6 +287,17 @@ class AgentConfig(_Configuration):
             raise ValueError(
                 f"context.keep_recent_steps ({self.context.keep_recent_steps}) is more than "
                 f"context.summarize_after_steps ({after}): a summary would cover nothing"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _one_limit_of_output(self) -> AgentConfig:
+        twice = next((key for key in LIMIT_KEYS if key in self.extra_body), None)
+        if twice is not None and self.max_output_tokens is not None:
+            raise ConfigurationError(
+                f"max_output_tokens and extra_body both set the limit of output tokens ({twice})",
+                where="extra_body",
+                cure=f"take {twice!r} out of it, or leave out max_output_tokens",
             )
         return self
 
@@ -321,36 +324,3 @@ class AgentConfig(_Configuration):
             max_cost_microusd=None if cost is None else int(Decimal(cost) * 1_000_000),
             run_timeout_us=ceil(self.run_timeout_s * 1_000_000),
         )
-
-
-def configuration_error(model: type[BaseModel], error: ValidationError) -> ConfigurationError:
-    """The first problem of a pydantic error in our words: which key, what is wrong, what is known."""
-    problem = error.errors(include_url=False)[0]
-    path = ".".join(str(part) for part in problem["loc"])
-    if not path:  # said by a validator of ours about several keys
-        what = problem["msg"].removeprefix("Value error, ")
-        return ConfigurationError(what, where=model.__name__, cure="change one of these keys")
-    if problem["type"] == "extra_forbidden":
-        known = ", ".join(sorted(_model_at(model, problem["loc"][:-1]).model_fields))
-        return ConfigurationError(
-            f"unknown configuration key {path!r}", where=model.__name__, cure=f"known keys there: {known}"
-        )
-    return ConfigurationError(
-        f"configuration key {path!r}: {problem['msg']} (given: {_short(problem['input'])})",
-        where=model.__name__,
-        cure=f"see the fields of {model.__name__} for what it may be",
-    )
-
-
-def _model_at(model: type[BaseModel], path: tuple[int | str, ...]) -> type[BaseModel]:
-    for part in path:
-        field = model.model_fields.get(str(part))
-        if field is None or not (isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)):
-            break
-        model = field.annotation
-    return model
-
-
-def _short(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."

@@ -12,9 +12,10 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright import AgentState, ApprovalRequest, RetryConfig
+from statewright.cli.event_words import counted
 from statewright.cli.outcome import summary
 from statewright.cli.output import printable, typed
-from statewright.cli.timeline import Timeline, counted, live_event
+from statewright.cli.timeline import Timeline, live_event
 from statewright.journal.verify import Verification
 from statewright_states.frozen import replace
 from statewright_states.run.table import RUN

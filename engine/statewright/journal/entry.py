@@ -115,6 +115,10 @@ class Header:
     """Where the table of the caller's stood that the run is one of, as ``module:TABLE``: for people, and never imported."""
     http: str = ""
     """Whose connections carried the requests when the run began; "" for a model that is not asked over HTTP."""
+    agent: str | None = None
+    """The name of the agent that was given the task, where it has one."""
+    equipment: tuple[str, ...] = ()
+    """The words of a command line that give a model's address and tools to this run again; no key is among them."""
     optional: tuple[str, ...] = ()
     """Keys of this header that a reader may pass over although it does not know them."""
 

@@ -120,7 +120,7 @@ class Observers:
         if self._on_decision is not None:
             self._call(self._on_decision, event)
         if self._on_event is not None:
-            self._call(self._on_event, event.kind, _payload(event))
+            self._call(self._on_event, event.kind, _payload(event, execution))
         if (
             self._hooks.observing
             and isinstance(execution, RunExecution)
@@ -202,7 +202,8 @@ def _tool_outcome(applied: Applied, execution: RunExecution) -> ToolOutcome:
     return ToolOutcome(execution.inputs.run_id, facts.tool, facts.call_id, facts.name, outcome, text or "")
 
 
-def _payload(event: RunEvent) -> dict[str, Any]:
+def _payload(event: RunEvent, execution: Execution[Any, Any]) -> dict[str, Any]:
+    """What ``on_event`` is called with. ``message`` gives a message that the event names, from its digest."""
     return {
         "run_id": event.run_id,
         "seq": event.seq,
@@ -213,4 +214,5 @@ def _payload(event: RunEvent) -> dict[str, Any]:
         "to": event.target,
         "note": event.note,
         "event": event.event,
+        "message": execution.payloads.message,
     }

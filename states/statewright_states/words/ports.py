@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema
@@ -28,6 +28,16 @@ class ModelRequest:
     stream: bool = False
     temperature: float | None = None
     max_output_tokens: int | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    stop: tuple[str, ...] = ()
+    """Texts at which the reply ends."""
+    reasoning_effort: str | None = None
+    tool_choice: str | None = None
+    """``auto``, ``none``, ``required``, or the name of one of ``tools``; without tools it says nothing."""
+    extra_body: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    """Further keys of the request as the service knows them, plain JSON values."""
+    extra_headers: Mapping[str, str] = field(default_factory=dict[str, str])
     idle_timeout_s: float = 120.0
     """The longest silence allowed while a reply is awaited or arrives (between two pieces of it)."""
     max_reply_bytes: int = MAX_REPLY_BYTES
@@ -76,6 +86,15 @@ class OverHttp(Protocol):
     @property
     def http(self) -> str:
         """``aiohttp``, ``httpx``, or ``given``: those of a client that was handed in."""
+        ...
+
+
+@runtime_checkable
+class HoldsSecrets(Protocol):
+    """A provider that knows secrets, such as its key, and can say whether a text holds one: what is recorded may hold none."""
+
+    def holds_secret(self, text: str) -> bool:
+        """Whether one of them stands in the text."""
         ...
 
 

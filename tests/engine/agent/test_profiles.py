@@ -76,7 +76,8 @@ def test_a_profile_executes_no_tool_beyond_its_effects(name: str) -> None:
 
 def test_the_document_of_the_profiles_says_what_they_are() -> None:
     document = (Path(__file__).parents[3] / "docs" / "agents.md").read_text("utf-8")
-    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in document.splitlines() if line.startswith("| `")]
+    built_in = document.partition("## Built in")[2].partition("## ")[0]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in built_in.splitlines() if line.startswith("| `")]
     described = {name.strip("`"): (effects.replace("`", ""), steps, time) for name, _, effects, steps, time in rows}
     for name in PROFILES:
         agent = Agents().choose(name)

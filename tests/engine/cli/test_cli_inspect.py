@@ -96,7 +96,8 @@ def test_show_gives_every_entry_the_path_and_the_outcome(recorded: Place) -> Non
         "CALL-02",
         "TOOL-01",
         "TOOL-20",
-        "path  RUN-01 RUN-02 RUN-03 RUN-12",
+        "path\n  RUN-01  the admission is on record before anything happens\n  RUN-02",
+        "add  a=17, b=25 → 42 · ",
         "success",
         "completed",
     ):
@@ -255,8 +256,8 @@ def test_an_open_question_shows_in_the_list_and_old_runs_may_be_left_out(recorde
     )
     done = recorded.run("runs", "--limit", "1")
     assert done.out.splitlines()[1].split()[:2] == ["run-c", "waiting"]
-    assert "2 older ones: statewright runs --limit 0" in done.err
-    assert "waits for a person: statewright show run-c" in done.err
+    assert "2 older ones:\n  statewright runs --limit 0\n" in done.err
+    assert "waits for a person:\n  statewright show run-c\n" in done.err
     assert recorded.run("doctor", "--journal", "none.db").code == 1
 
 

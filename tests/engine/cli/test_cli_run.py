@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
+from contextlib import aclosing
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -12,6 +14,8 @@ import pytest
 
 from command_forks import FORKS
 from command_line import STATEWRIGHT, Place, call, model_server
+from statewright import AgentConfig, SQLiteJournal
+from statewright.core.replay import replay
 
 ANSWER = "17 plus 25 is 42."
 ADDS = (call("add", a=17, b=25), {"content": ANSWER, "usage": {"input_tokens": 30, "output_tokens": 9}})
@@ -122,6 +126,27 @@ def test_the_command_line_wins_over_the_file_and_the_file_over_the_defaults(plac
     state = json.loads(place.run("run", "x", "--model", place.script(ADDS[1], verdict), *layers, "--json").out)
     assert state["messages"][0] == {"role": "system", "content": "from the line"}
     assert (state["status"], state["verified"]) == ("success", True)
+
+
+def test_parameters_of_a_request_are_options_and_are_recorded(place: Place) -> None:
+    choosing = ("--seed", "7", "--top-p", "0.5", "--stop", "END", "--stop", "\n\n")
+    given = (*choosing, "--reasoning-effort", "low", "--tool-choice", "add")
+    done = place.run("run", "x", "--model", place.script(*ADDS), *WITH_TOOLS, *given, "--journal", "runs.db", "--run-id", "one")
+    assert done.code == 0
+
+    async def recorded() -> AgentConfig:
+        async with aclosing(SQLiteJournal(place.folder / "runs.db")) as journal:
+            return (await replay(journal, "one")).execution.inputs.config
+
+    chosen = AgentConfig(seed=7, top_p=0.5, stop=("END", "\n\n"), reasoning_effort="low", tool_choice="add")
+    assert asyncio.run(recorded()) == chosen
+
+
+def test_a_parameter_that_is_wrong_is_named_by_its_option(place: Place) -> None:
+    done = place.run("run", "x", "--model", place.script(*ADDS), "--top-p", "1.5")
+    assert (done.code, "--top-p" in done.err, "top_p" in done.err) == (2, True, True)
+    done = place.run("run", "x", "--model", place.script(*ADDS), *WITH_TOOLS, "--tool-choice", "ad")
+    assert (done.code, "did you mean 'add'?" in done.err) == (2, True)
 
 
 def test_retries_and_their_waits_are_shown(place: Place) -> None:

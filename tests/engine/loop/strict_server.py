@@ -1,5 +1,5 @@
-"""What strict model services refuse in the history of a request: the sum of what llama.cpp, vLLM, OpenAI and Bedrock were seen
-to answer 400 or 500 to.
+"""What strict model services refuse in the history and the parameters of a request: the sum of what llama.cpp, vLLM, OpenAI
+and Bedrock were seen to answer 400 or 500 to.
 
 Written from the services' side: nothing of the product is used.
 """
@@ -28,12 +28,35 @@ def _objections(body: Mapping[str, Any]) -> Iterator[str]:
         json.dumps(body, ensure_ascii=False).encode()
     except UnicodeEncodeError:
         yield "a text holds half a surrogate pair"
+    yield from _of_parameters(body)
     for at, message in enumerate(body.get("messages", ())):
         where = f"messages[{at}]"
         if len(message.get("tool_call_id") or "") > MAX_ID_CHARS:
             yield f"{where}: tool_call_id {message['tool_call_id']!r}"
         for call in message.get("tool_calls", ()):
             yield from (f"{where}: {problem}" for problem in _of_call(call))
+
+
+def _of_parameters(body: Mapping[str, Any]) -> Iterator[str]:
+    names = [tool["function"]["name"] for tool in body.get("tools", ())]
+    for key in ("tool_choice", "parallel_tool_calls"):
+        if key in body and not names:
+            yield f"'{key}' is only allowed when 'tools' are specified"
+    choice = body.get("tool_choice", "auto")
+    if choice not in ("auto", "none", "required") and choice != {"type": "function", "function": {"name": choice_name(choice)}}:
+        yield f"tool_choice {choice!r}"
+    if choice_name(choice) not in (None, *names):
+        yield f"tool_choice names {choice_name(choice)!r}"
+    if not isinstance(body.get("seed", 0), int) or not 0 <= body.get("top_p", 1) <= 1:
+        yield "seed or top_p"
+    stop = body.get("stop", ["END"])
+    if not isinstance(stop, list) or not all(isinstance(text, str) and text for text in stop) or not stop:
+        yield f"stop {stop!r}"
+
+
+def choice_name(choice: Any) -> str | None:
+    """The function that a choice names."""
+    return choice.get("function", {}).get("name") if isinstance(choice, dict) else None
 
 
 def _of_call(call: Mapping[str, Any]) -> Iterator[str]:

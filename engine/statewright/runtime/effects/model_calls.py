@@ -15,6 +15,7 @@ from statewright.core.replies import cut_off, finish_of, is_silent
 from statewright.hooks import Decided, HookPoint, ModelCall
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.marker_filter import MarkerFilter
+from statewright.runtime.effects.model_request import model_request
 from statewright.runtime.effects.reply_bounds import MAX_ERROR_CHARS, MAX_WORD_CHARS, bounded, failed_attempt
 from statewright.runtime.effects.tasks import TaskOwner
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
@@ -123,19 +124,10 @@ class ModelCalls:
                 messages = judge.request(execution.inputs.task, answer, actions, again=again)
             case _:
                 messages = tuple(execution.conversation.messages)
-        talking = purpose in (Purpose.GENERATION, Purpose.CLOSING)
         # A correction is not streamed: its text would follow the answer that it replaces.
-        first = execution.run.facts.attempt == 1
-        return ModelRequest(
-            messages=messages,
-            tools=self._schemas if purpose is Purpose.GENERATION else (),
-            stream=execution.inputs.stream and talking and first,
-            temperature=config.temperature,
-            max_output_tokens=config.max_output_tokens if talking else None,
-            idle_timeout_s=config.idle_stream_timeout_s,
-            max_reply_bytes=config.max_reply_bytes,
-            max_calls_per_reply=config.max_calls_per_reply,
-        )
+        facts = execution.run.facts
+        stream, first_step = execution.inputs.stream and facts.attempt == 1, facts.attempt_steps == 1
+        return model_request(config, purpose, messages, self._schemas, stream=stream, first_step=first_step)
 
     async def _attempt(self, cause: str, command: SendRequest, provider: Provider, request: ModelRequest) -> None:
         observer = _Watch(self._deliver, self._equipment, command, cause, self._marker)
