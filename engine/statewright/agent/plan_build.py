@@ -16,7 +16,7 @@ from statewright.core.inputs import RunInputs
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.core.replay import ReplayedPlanBuild, Reproduced, plan_build_state, replay_plan_build
-from statewright.journal.entry import decode
+from statewright.journal.entry import Delivery, decode
 from statewright.journal.reading import read_header, read_record
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.driver import Driver, RunOptions, Watch
@@ -209,7 +209,7 @@ class Children:
         """Whether a run has paused without an end: it waits for a person, or cannot be recorded."""
         return self.failure is not None or bool(self._execution.main.facts.waits_for)
 
-    def event_from(self, message: bytes) -> tuple[str, str, Event]:
+    def event_from(self, message: bytes) -> Delivery:
         """Nobody leaves messages for a task: they are left for its runs."""
         raise InternalError("a message was left for a task of two runs", where="plan_build")
 

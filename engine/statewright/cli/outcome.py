@@ -7,10 +7,11 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 from rich.text import Text
 
+from statewright.cli.answer import print_answer
 from statewright.cli.event_words import counted, seconds
 from statewright.cli.exits import Exit
 from statewright.cli.layout import arguments_in_brief, command_text, folded, print_folded
-from statewright.cli.output import one_line, print_answer, print_json, printable, typed
+from statewright.cli.output import one_line, print_json, printable, typed
 from statewright.cli.recorded import AnyState, asking
 from statewright.cli.timeline import TONES
 from statewright.runtime.decisions import progress

@@ -21,6 +21,7 @@ from statewright.cli.exits import Exit
 from statewright.cli.layout import command_text, in_brief
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, again
 from statewright.cli.output import answers, one_line, print_json, remarks, typed
+from statewright.cli.own_machines import is_own, recorded_run
 from statewright.cli.recorded import replayed, standing, state_of, whole_of
 from statewright.cli.timeline import TONES
 from statewright.journal import SQLiteJournal
@@ -47,6 +48,7 @@ class RunLine:
 
     One that goes on is ``running`` in a live process, ``killed`` where its process died, ``interrupted`` where it left it.
     ``owner`` is the process that has its lease.
+    For a run of a table of somebody's own it is the state, ``steps`` are its rows, ``task`` is the event that it began with.
     """
 
     run_id: str
@@ -184,6 +186,9 @@ async def _line(journal: SQLiteJournal, run_id: str, wanted: RunFilter) -> RunLi
         header = record.header
         if not wanted.admits(header):
             return None
+        if is_own(header.machine):
+            own = await recorded_run(journal, run_id, record)
+            return RunLine(run_id, own.state, own.ended, len(own.path), own.started_at_us, own.began_with)
         task = str(decode(await journal.blob(header.task) or b'""'))
         about = (header.at_us, task, header.agent, header.session)
         if record.end is not None:

@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 from rich.text import Text
 
 from statewright.cli.event_words import (
-    MAX_ERROR_CHARS,
     counted,
+    first_line,
     resent_in_words,
     seconds,
     words_of_run,
     words_of_statement,
     words_of_tool,
 )
-from statewright.cli.layout import arguments_in_brief, folded, in_brief
-from statewright.cli.output import first_line, one_line
+from statewright.cli.layout import arguments_in_brief, folded, in_brief, result_in_brief
+from statewright.cli.output import one_line
 from statewright.config.settings import RetryConfig
 from statewright.journal.entry import MACHINES
 from statewright.runtime.observers import EventPayload, RunEvent
@@ -116,6 +116,8 @@ class Timeline:
                 self.step = max(self.step, requested.step)
             case _:
                 pass
+        if isinstance(event.event, Resumed | of_tool.ToolResumed):  # it is done again: the time between is nobody's
+            self._since_us[event.instance] = event.at_us
         if event.machine in MACHINES:
             self.stage = event.target
         elif event.machine == "tool" and event.target != event.source:
@@ -155,11 +157,12 @@ class Timeline:
         if event.machine != "tool":
             return words_of_run(event)
         words = words_of_tool(event, self._took(event))
-        if event.target not in (*TOOL.final, "awaiting_approval") and not isinstance(event.event, of_tool.ToolRequested):
+        asked = event.target == "awaiting_approval" != event.source
+        if not asked and event.target not in TOOL.final and not isinstance(event.event, of_tool.ToolRequested):
             return words
         told = arguments_in_brief(self._arguments.get(event.instance, ""))
         if whole and isinstance(event.event, of_tool.ToolReturned | of_tool.ToolRepeated):
-            told = f"{told} → {in_brief(whole)}".strip()
+            told = f"{told} → {result_in_brief(whole)}".strip()
         return " · ".join(filter(None, (told, words)))
 
     def _of_call(self, event: RunEvent) -> str:
@@ -172,7 +175,8 @@ class Timeline:
                 told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
                 return told + resent_in_words(replied.resent)
             case of_call.AttemptFailed() as failed:
-                told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + resent_in_words(failed.resent)
+                told = first_line(f"{failed.error}: {failed.detail}")
+                told += resent_in_words(failed.resent)
                 return told + self._next_attempt(event, failed)
             case of_call.BackoffElapsed():
                 return "sending again"

@@ -14,12 +14,12 @@ from statewright.journal.recorder import Payloads
 from statewright.views.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright_states.call.events import AttemptReplied
 from statewright_states.form.table import Taken
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
 from statewright_states.tool.facts import ToolState
 from statewright_states.words.messages import LLMResponse, Message, Usage
-from statewright_states.words.vocabulary import StopReason, ToolRequest
+from statewright_states.words.vocabulary import AskedIf, StopReason, ToolRequest
 
 NOT_RUN = (ToolState.SKIPPED, ToolState.REPEATED)
 """Outcomes of calls without a result of their own."""
@@ -51,6 +51,11 @@ class Projection:
 
     # -- gathering ---------------------------------------------------------------------------------------------------
 
+    def asked_if(self, call_id: str) -> AskedIf | None:
+        """What a tool's ``ask_if`` said of this call of the last reply."""
+        reply = self._last_reply
+        return next((asked for asked in reply.asked_if if asked.call_id == call_id), None) if reply else None
+
     def took(self, taken: Taken[Any]) -> None:
         """The run machine took a row."""
         self.path.append(taken.row.id)
@@ -77,10 +82,10 @@ class Projection:
         )
         self._steps.append((number, response, event.calls, event.cut_off))
 
-    def changed(self, tool: str, call: Message) -> None:
-        """Guards have replaced the arguments of a call; ``call`` holds it as it is now."""
+    def changed(self, tool: str, call: Message, asked_if: AskedIf | None) -> None:
+        """Guards have replaced the arguments of a call; ``call`` holds it as it is now, of which ``asked_if`` speaks."""
         request, _ = self._requests[tool]
-        self._requests[tool] = (request, call.tool_calls[0].arguments)
+        self._requests[tool] = (replace(request, asked_if=asked_if), call.tool_calls[0].arguments)
 
     def settled(self, tool: str, outcome: str, message: Message) -> None:
         """A tool call has its one result."""

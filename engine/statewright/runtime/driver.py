@@ -23,7 +23,8 @@ from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import Inputs, RunInputs
 from statewright.core.replay import Replayed, Reproduced, replay
 from statewright.hooks import OBSERVED, HookPoint, Hooks, SessionPoint
-from statewright.journal.reading import read_header
+from statewright.journal.entry import TABLES
+from statewright.journal.reading import Tables, read_header
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
@@ -137,6 +138,7 @@ class Driver(ABC, Generic[I, E, P, S]):
     def __init__(self, journal: Journal, clock: Clock, shutdown: GracefulShutdown | None) -> None:
         self._journal = journal
         self._clock = clock
+        self._tables: Tables = TABLES
         self.live = Live[E, P](journal, shutdown)
 
     async def start(self, inputs: I, watch: Watch = NOBODY) -> S:
@@ -168,7 +170,8 @@ class Driver(ABC, Generic[I, E, P, S]):
             if recorded.ended:
                 await self._journal.release(lease)
                 return await self._recorded_state(recorded)
-            changes = kept(await code_changes(self._journal, recorded.code), recorded.execution.payloads)
+            changes = await code_changes(self._journal, recorded.code, self._tables)
+            changes = kept(changes, recorded.execution.payloads, self._tables)
             pump = self._pump_on(recorded, lease, watch, changes)
             await pump.take_posted()
         except BaseException:

@@ -18,6 +18,7 @@ from statewright.runtime.effects.marker_filter import MarkerFilter
 from statewright.runtime.effects.model_request import model_request
 from statewright.runtime.effects.reply_bounds import MAX_ERROR_CHARS, MAX_WORD_CHARS, bounded, failed_attempt
 from statewright.runtime.effects.tasks import TaskOwner
+from statewright.tools.ask_if import asked_if
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.call.facts import CallFacts
@@ -27,7 +28,7 @@ from statewright_states.run.facts import CutOff
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.words.parts import Part
 from statewright_states.words.ports import ModelRequest, Provider, Timer
-from statewright_states.words.vocabulary import Purpose
+from statewright_states.words.vocabulary import AskedIf, Purpose
 
 JITTER = 0.25
 """Waits are drawn from this share around the configured one, so that many runs do not come back at the same moment."""
@@ -47,6 +48,7 @@ class ModelCalls:
         self._deliver = deliver
         self._context = ContextManager(execution.inputs.config)
         self._schemas = tuple(card.schema() for card in execution.inputs.cards.values())
+        self._ask_ifs = execution.inputs.ask_ifs
         self._deadlines: dict[str, Timer] = {}
         self._waits: dict[str, Timer] = {}
         self._void = False
@@ -221,7 +223,16 @@ class ModelCalls:
             cached_input_tokens=usage.cached_input_tokens,
             reasoning_tokens=usage.reasoning_tokens,
             cost_microusd=cost_microusd(self._execution.inputs.config.budget.prices.get(model), usage),
+            asked_if=self._asked_if(command, parts) if self._ask_ifs else (),
         )
+
+    def _asked_if(self, command: SendRequest, parts: Sequence[Part]) -> tuple[AskedIf, ...]:
+        """What the ``ask_if`` of tools says of the calls of a reply."""
+        facts: CallFacts = self._execution.instances[command.call].facts
+        calls = [part for part in parts if isinstance(part, ToolCall) and part.name in self._ask_ifs]
+        tools, generated = self._equipment.registry, facts.purpose is Purpose.GENERATION
+        said = (asked_if(tools.get(call.name), self._ask_ifs[call.name], call.id, call.arguments) for call in calls)
+        return tuple(asked for asked in said if asked is not None) if generated else ()
 
 
 class _Watch:
