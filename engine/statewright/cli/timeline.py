@@ -85,7 +85,7 @@ class Timeline:
             case of_tool.ToolRequested() as requested:
                 self._names[event.instance] = requested.request.name
             case of_call.AttemptReplied() as replied if event.row:
-                self.tokens += replied.input_tokens + replied.output_tokens
+                self.tokens += replied.input_tokens + replied.output_tokens + replied.estimated_tokens
             case of_call.CallRequested() as requested:
                 self._since_us[event.instance] = event.at_us
                 self.step = max(self.step, requested.step)
@@ -125,8 +125,7 @@ class Timeline:
             case of_call.CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
             case of_call.AttemptReplied() as replied:
-                told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
-                return told + _resent(replied.resent)
+                return f"{self._took(event)}, {_tokens(replied)}" + _resent(replied.resent)
             case of_call.AttemptFailed() as failed:
                 told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + _resent(failed.resent)
                 return told + self._next_attempt(event, failed)
@@ -187,6 +186,13 @@ class TimelineLine:
         )
         line.rstrip()
         return line
+
+
+def _tokens(replied: of_call.AttemptReplied) -> str:
+    """What a reply used, as the provider counted it, or about."""
+    if not replied.estimated_tokens:
+        return f"{replied.input_tokens} tokens in, {replied.output_tokens} out"
+    return f"about {replied.estimated_input_tokens} tokens in, {replied.estimated_output_tokens} out"
 
 
 def _resent(count: int) -> str:

@@ -78,7 +78,7 @@ class BudgetConfig(Configuration):
     """Requests to models for any purpose, retries included."""
     max_tool_calls: Count | None = None
     max_total_tokens: Count | None = None
-    """Input and output of all model calls together, as the providers count them."""
+    """Input and output of all model calls together, as the providers count them; estimated where they do not."""
     max_cost_usd: Usd | None = None
     """Needs a price for the model and for every fallback."""
     prices: Mapping[str, ModelPrice] = Field(default_factory=dict[str, ModelPrice])
