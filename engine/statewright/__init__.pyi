@@ -1,5 +1,6 @@
 from statewright.agent.agent_files import Agent, Agents
-from statewright.agent.assemble import connect
+from statewright.agent.assemble import ScriptedProvider, connect
+from statewright.agent.handle import RunEvents, RunHandle
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
 from statewright.agent.profiles import PROFILES, Profile
@@ -17,11 +18,30 @@ from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
 from statewright.core.fork import fork
 from statewright.core.replay import Replayed, replay
+from statewright.hooks import (
+    AgentStart,
+    Block,
+    Compaction,
+    Hook,
+    HookPoint,
+    ModelCall,
+    ModelReply,
+    ReplaceArguments,
+    ReplaceContext,
+    ReplaceText,
+    RunEnd,
+    SessionPoint,
+    ToolOutcome,
+    ToolText,
+    ToolUse,
+    hook,
+)
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
-from statewright.runtime.observers import RunEvent
+from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
+from statewright.version import __version__
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
@@ -32,8 +52,11 @@ from statewright_states.errors import (
     DeclarationError,
     JournalError,
     ProviderError,
+    RunExists,
+    RunNotFound,
     StatewrightError,
 )
+from statewright_states.form.table import Table
 from statewright_states.run.facts import CutOff, EvaluationMode, OnLimit
 from statewright_states.words.approval import ApprovalRule, SignOff, Standing, Statement
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolSchema, Usage
@@ -47,7 +70,7 @@ from statewright_states.words.parts import (
     TextPart,
     ToolCall,
 )
-from statewright_states.words.ports import TokenEstimator
+from statewright_states.words.ports import Journal, ModelRequest, Provider, ReplyObserver, TokenEstimator
 from statewright_states.words.tool_effects import ConfirmMode, ToolEffect
 from statewright_states.words.vocabulary import Status, StopReason
 
@@ -56,6 +79,7 @@ __all__ = [
     "Agent",
     "AgentConfig",
     "AgentLoop",
+    "AgentStart",
     "AgentState",
     "Agents",
     "ApprovalConfig",
@@ -63,9 +87,11 @@ __all__ = [
     "ApprovalRequest",
     "ApprovalRule",
     "Approver",
+    "Block",
     "BudgetConfig",
     "CallerError",
     "Citation",
+    "Compaction",
     "ConfigurationError",
     "ConfirmMode",
     "ContextBuilder",
@@ -77,10 +103,14 @@ __all__ = [
     "EvalResult",
     "EvaluationConfig",
     "EvaluationMode",
+    "EventPayload",
     "ExecutionEngine",
     "FilePart",
     "GracefulShutdown",
+    "Hook",
+    "HookPoint",
     "ImagePart",
+    "Journal",
     "JournalError",
     "LLMResponse",
     "LoopPhase",
@@ -88,7 +118,10 @@ __all__ = [
     "Message",
     "MixedModeRunner",
     "MixedState",
+    "ModelCall",
     "ModelPrice",
+    "ModelReply",
+    "ModelRequest",
     "OnLimit",
     "OpaquePart",
     "PendingApproval",
@@ -96,14 +129,26 @@ __all__ = [
     "Profile",
     "PromptConfig",
     "Proof",
+    "Provider",
     "ProviderError",
     "ProviderState",
     "ReasoningPart",
+    "ReplaceArguments",
+    "ReplaceContext",
+    "ReplaceText",
     "Replayed",
+    "ReplyObserver",
     "RetryConfig",
+    "RunEnd",
     "RunEvent",
+    "RunEvents",
+    "RunExists",
+    "RunHandle",
+    "RunNotFound",
     "SQLiteJournal",
+    "ScriptedProvider",
     "SelfEvaluator",
+    "SessionPoint",
     "SignOff",
     "Standing",
     "Statement",
@@ -112,19 +157,25 @@ __all__ = [
     "StepResult",
     "StopReason",
     "StreamChunk",
+    "Table",
     "TextPart",
     "TokenEstimator",
     "Tool",
     "ToolCall",
     "ToolCallResult",
     "ToolEffect",
+    "ToolOutcome",
     "ToolRegistry",
     "ToolSchema",
+    "ToolText",
+    "ToolUse",
     "TurnResult",
     "Usage",
     "Verification",
+    "__version__",
     "connect",
     "fork",
+    "hook",
     "load_tools",
     "replay",
     "tool",

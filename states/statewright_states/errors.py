@@ -5,10 +5,12 @@
     StatewrightError
     ├── CallerError                    the caller's input, configuration or declaration
     │   ├── ConfigurationError         an option, file, environment variable or argument is wrong
+    │   │   └── TooManyStates          a machine that is to be proven has more states than were allowed
     │   ├── DeclarationError           a table breaks a rule of its format (raised at import)
     │   ├── StatusAssignmentError      somebody tried to set a status outside a declared transition
     │   ├── ToolDeclarationError       a function cannot become a tool
-    │   └── HistoryError               the message history handed in is not usable
+    │   ├── HistoryError               the message history handed in is not usable
+    │   └── LoopClosed                 the loop was closed while a run went on, which can be taken up again
     ├── ProviderError                  the model's service, or the way to it
     │   ├── ConnectionFailed           no connection, or it broke (transient)
     │   ├── AttemptTimedOut            one attempt took too long (transient)
@@ -31,6 +33,7 @@
     │   ├── JournalDamaged             a stored entry, blob or link of the chain is not what it was
     │   ├── ReplayDiverged             the recorded events no longer give the recorded entries
     │   └── CodeChanged                the run is pinned to other deciding code than is here
+    ├── WorkspaceRefusal               a tool of the workspace does not do what the model asked
     └── InternalError                  us: a defect of Statewright
 
 Each message says what happened, where (machine, row or state, event, file, option) and the cure.
@@ -86,6 +89,10 @@ class ConfigurationError(CallerError):
     """An option, a file, an environment variable or an argument is wrong."""
 
 
+class TooManyStates(ConfigurationError):
+    """A machine that is to be proven has more states than were allowed."""
+
+
 class DeclarationError(CallerError):
     """A table breaks a rule of its format; names the rule, the row or state, and the cure."""
 
@@ -104,6 +111,10 @@ class ToolDeclarationError(CallerError):
 
 class HistoryError(CallerError):
     """The message history handed in is not usable."""
+
+
+class LoopClosed(CallerError):
+    """The loop was closed while the run went on; it is on record as far as it came, and can be taken up again."""
 
 
 # -- the provider ----------------------------------------------------------------------------------------------------
@@ -243,6 +254,13 @@ class CodeChanged(JournalError):
     def __init__(self, what: str, *, where: str = "", cure: str = "", changes: Mapping[str, tuple[str, ...]]) -> None:
         super().__init__(what, where=where, cure=cure)
         self.changes = changes
+
+
+# -- the workspace ---------------------------------------------------------------------------------------------------
+
+
+class WorkspaceRefusal(StatewrightError):
+    """A tool of the workspace does not do what it was asked. What the model reads is the text of this error."""
 
 
 # -- us --------------------------------------------------------------------------------------------------------------

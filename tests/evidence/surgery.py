@@ -81,6 +81,7 @@ def operated(table: Table[F], changes: Mapping[str, Stated | None], added: Seque
         rows=declared.rows,
         ignores=declared.ignores,
         happy=declared.happy,
+        good=declared.good,
         unreported=declared.unreported,
     )
 

@@ -60,7 +60,7 @@ def test_every_golden_run_is_listed(journal: Path) -> None:
     assert list(listed) == list(ENDS)
     for run_id, (status, reason, _) in ENDS.items():
         if status == "running":
-            assert listed[run_id]["status"] in ("running", "waiting", "damaged")
+            assert listed[run_id]["status"] in ("interrupted", "waiting", "damaged")
         else:
             assert (listed[run_id]["status"], listed[run_id]["stop_reason"]) == (status, reason)
 
@@ -87,7 +87,14 @@ def test_a_golden_run_is_shown_and_replayed(journal: Path, run_id: str) -> None:
     assert (run["status"], run["stop_reason"], run["final_output"]) == (status, reason, output)
     assert again.stdout.startswith("same")
     words = command(journal, "show", run_id).stdout
-    assert re.search(r"^ +0\.00s  (RUN|PLAN)-01", words, re.MULTILINE)
+    assert re.search(r"^ +1 +0\.00s (RUN|PLAN)-01", words, re.MULTILINE)
+
+
+def test_a_golden_run_is_explained_whatever_todays_tables_are(journal: Path) -> None:
+    explained = command(journal, "why", "tools", "--json")
+    assert explained.returncode == 0, explained.stderr
+    found = json.loads(explained.stdout)
+    assert (found["outcome"], found["to"], bool(found["asked"])) == ("taken", "success", True)
 
 
 @pytest.mark.parametrize("run_id", OPEN)

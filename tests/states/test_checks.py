@@ -83,6 +83,13 @@ def test_a_row_out_of_a_final_state_is_refused() -> None:
     assert "as an Ignore" in error.cure
 
 
+def test_a_good_end_that_is_no_end_is_refused() -> None:
+    error = refusal(lambda: door(good=(Door.SHUT,)))
+    assert error.rule == "good-ends-are-final"
+    assert "shut is declared to be a good end" in error.what
+    assert error.cure == "use one of: burnt"
+
+
 def test_two_questions_of_one_name_are_refused() -> None:
     @yes_no
     def locked(facts: object, event: object) -> bool:

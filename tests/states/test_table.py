@@ -131,7 +131,7 @@ SAME_MACHINE = {
     "built again": door,
     "another reason": with_row(2, why="doors swing"),
     "another requirement": with_row(2, req=("R-DOOR-2",)),
-    "another drawing": lambda: door(happy=("DOOR-01",)),
+    "another drawing": lambda: door(happy=("DOOR-01",), good=(Door.BURNT,)),
 }
 ANOTHER_MACHINE = {
     "target": with_row(2, to=Door.BURNT),

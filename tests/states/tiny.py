@@ -101,6 +101,7 @@ def door(
     final: Any = (Door.BURNT,),
     happy: tuple[str, ...] = (),
     unreported: tuple[type[Event], ...] = (),
+    good: tuple[StrEnum, ...] = (),
 ) -> Table[DoorFacts]:
     """The door's table, with whatever a test puts in the place of a part of it."""
     return Table(
@@ -114,4 +115,5 @@ def door(
         ignores=ignores,
         happy=happy,
         unreported=unreported,
+        good=good,
     )

@@ -121,9 +121,12 @@ def require_options(options: Any) -> None:
     """Look at the keywords of ``run``. Raises ConfigurationError."""
     require_kind("stream", options.stream, bool, "give True or False")
     require_callables(on_stream_chunk=options.on_stream_chunk)
-    for name in ("session", "requested_by"):
+    for name in ("session", "requested_by", "agent"):
         if getattr(options, name) is not None:
             require_text(name, getattr(options, name), "give a string, or leave it out")
+    require_several("equipment", options.equipment, 'give the words of a command line: ("--tools", "ledger:tools")')
+    for word in options.equipment:
+        require_text("equipment", word)
     if options.session == "":
         raise ConfigurationError("the session has no name", where="session", cure="give it one, or leave it out")
     if options.run_id is not None:

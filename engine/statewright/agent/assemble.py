@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Protocol
 
 from statewright.clock import SystemChance, SystemClock, SystemNames
 from statewright.config.settings import AgentConfig
+from statewright_providers import ScriptedProvider
 from statewright_providers import connect as provider_of
 from statewright_providers.connection import HttpTransport
 from statewright_providers.shown_address import shown_address
 from statewright_states.errors import ConfigurationError
 from statewright_states.words.ports import Chance, Clock, Names, Provider
 
-__all__ = ["chance", "clock", "connect", "names", "shown_address", "with_fallbacks"]
+__all__ = ["ScriptedProvider", "chance", "clock", "connect", "names", "shown_address", "with_fallbacks"]
 
 if TYPE_CHECKING:
     import httpx

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any, Unpack
+from typing import Any
 
 from statewright.agent import assemble
 from statewright.agent.arguments import (
@@ -20,7 +18,7 @@ from statewright.agent.arguments import (
     require_several,
     require_text,
 )
-from statewright.agent.sync import run_to_its_end
+from statewright.agent.task_runner import ErrorCallback, History, TaskRunner
 from statewright.config.prices import require_prices
 from statewright.config.settings import AgentConfig
 from statewright.core.inputs import RunInputs, cards_of
@@ -28,27 +26,24 @@ from statewright.core.replay import replay
 from statewright.hooks import Hook, Hooks
 from statewright.journal import MemoryJournal
 from statewright.runtime.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
-from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Watch
+from statewright.runtime.driver import AgentDriver, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import ChunkCallback, DecisionCallback, EventCallback, Observers, RunEvent
+from statewright.runtime.observers import EventCallback, Observers
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright.views.approvals import ApprovalDecision, Approver
 from statewright.views.state import AgentState
-from statewright_states.errors import RunExists, StatewrightError
+from statewright_states.errors import RunExists
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff, statement_of
-from statewright_states.words.messages import Message, StreamChunk
 from statewright_states.words.ports import Clock, Journal, OverHttp, Provider, TokenEstimator
 from statewright_states.words.tool_effects import ToolEffect
 
-ErrorCallback = Callable[[Exception, str], None]
-History = Sequence[Mapping[str, Any] | Message]
 NO_TOOLS: tuple[Tool, ...] = ()
 
 
-class AgentLoop:
+class AgentLoop(TaskRunner[RunInputs, AgentState]):
     """An agent: a model, its tools, its configuration, and the journal that its runs are recorded in.
 
     One loop may run any number of tasks at the same time. Without a journal, runs are recorded in memory.
@@ -84,16 +79,15 @@ class AgentLoop:
         require_callables(on_build_context=on_build_context, on_tool_check=on_tool_check, on_error=on_error, on_event=on_event)
         require_several("tools", tools, "give a list of functions: tools=[add]")
         require_several("hooks", hooks, "give a list of hooks: hooks=[guard]")
+        super().__init__(MemoryJournal() if journal is None else journal, on_error)
         self.provider = provider
         self.tools = tools if isinstance(tools, ToolRegistry) else ToolRegistry(tools)
         self.config = AgentConfig() if config is None else config
         require_possible_choice(self.config, self.tools.schemas(self.config.allowed_tools))
-        self.journal: Journal = MemoryJournal() if journal is None else journal
         self.clock = assemble.clock() if clock is None else clock
         self.shutdown = shutdown
         self.on_event = on_event
         self._names = assemble.names(self.clock)
-        self._on_error = on_error
         listening = Hooks(hooks)
         equipment = Equipment(
             providers=assemble.with_fallbacks(provider, self.config),
@@ -112,69 +106,9 @@ class AgentLoop:
         require_no_secret(self.config, equipment.providers)
         self._driver = AgentDriver(equipment, self.journal, shutdown=shutdown, token_estimator=token_estimator)
 
-    # -- running -----------------------------------------------------------------------------------------------------
-
-    async def run(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> AgentState:
-        """Run a task to its end, or until only a person can carry it on (``state.waiting``).
-
-        ``history`` holds earlier messages in the chat shape; ``RunOptions`` has the keywords. Raises CallerError for bad
-        input and JournalError when the run cannot be recorded; a model or a tool that fails is an outcome, not an exception.
-        """
-        with self.reporting("run"):
-            given = RunOptions(**options)
-            return await self._driver.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
-
-    async def resume(
-        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
-    ) -> AgentState:
-        """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
-
-        What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
-        again, any other becomes a question to a person. Where other code decides here than the run is pinned to, it goes on
-        only with ``accept_changed_code``, and that is put on record. Raises RunNotFound, JournalBusy, JournalDamaged,
-        CodeChanged.
-        """
-        require_text("run_id", run_id)
-        require_callables(on_stream_chunk=on_stream_chunk)
-        watch = Watch(on_stream_chunk)
-        with self.reporting("resume"):
-            return await self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code)
-
-    async def stream(
-        self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]
-    ) -> AsyncIterator[RunEvent | StreamChunk | AgentState]:
-        """Run a task and give what happens while it happens: entries, pieces of text, and the final state last.
-
-        Closing the iterator early cancels the run's task; the run can be resumed.
-        """
-        queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
-        with self.reporting("stream"):
-            inputs = self.inputs(prompt, history, replace(RunOptions(**options), stream=True))
-        task = asyncio.create_task(self._driver.start(inputs, Watch(queue.put_nowait, queue.put_nowait)))
-        task.add_done_callback(lambda _: queue.put_nowait(None))
-        try:
-            while (happened := await queue.get()) is not None:
-                yield happened
-            with self.reporting("stream"):
-                state = await task
-            yield state
-        finally:
-            task.cancel()
-            with suppress(asyncio.CancelledError, StatewrightError):
-                await task
-
-    def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> AgentState:
-        """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
-
-        Connections and the journal are closed at the end, because they belong to the event loop that ends with the
-        call; a further call opens them again.
-        """
-
-        async def once() -> AgentState:
-            async with self:
-                return await self.run(prompt, history, **options)
-
-        return run_to_its_end(once())
+    @property
+    def _driving(self) -> AgentDriver:
+        return self._driver
 
     async def decide(
         self,
@@ -216,26 +150,11 @@ class AgentLoop:
         require_counted(pending, decision)
         return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
 
-    async def stop(self, run_id: str) -> None:
-        """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""
-        self._driver.live.pump(run_id).stop()
-
-    async def cancel(self, run_id: str) -> None:
-        """End a live run of this loop at once. Raises RunNotFound."""
-        self._driver.live.pump(run_id).cancel()
-
-    async def aclose(self) -> None:
-        """End the sessions, and release the models' connections and the journal."""
+    async def _release(self) -> None:
         await self._driver.end_sessions()
         for provider in self._driver.equipment.providers:
             await provider.aclose()
         await self.journal.aclose()
-
-    async def __aenter__(self) -> AgentLoop:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
     # -- as a part of something larger -------------------------------------------------------------------------------
 
@@ -253,25 +172,15 @@ class AgentLoop:
         reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
         return reader
 
-    async def run_child(
-        self,
-        inputs: RunInputs,
-        on_chunk: ChunkCallback | None,
-        on_decision: DecisionCallback | None,
-        *,
-        accept_changed_code: bool = False,
-    ) -> AgentState:
+    async def run_child(self, inputs: RunInputs, watch: Watch, *, accept_changed_code: bool = False) -> AgentState:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
-        watch = Watch(on_chunk, on_decision)
-
-        with self.reporting("run"):
-            try:
-                return await self._driver.start(inputs, watch)
-            except RunExists:
-                return await self._driver.take_up(inputs.run_id, watch, accept_changed_code=accept_changed_code)
+        try:
+            return await self._driver.start(inputs, watch)
+        except RunExists:
+            return await self._driver.take_up(inputs.run_id, watch, accept_changed_code=accept_changed_code)
 
     def inputs(self, prompt: str, history: History | None, options: RunOptions) -> RunInputs:
-        """What a run with these arguments would be given."""
+        """What a run with these arguments is given. Raises CallerError for what is wrong with them."""
         require_text("prompt", prompt)
         require_options(options)
         self.config.approval.check(options.requested_by)
@@ -289,16 +198,7 @@ class AgentLoop:
             session=options.session,
             hooks=self._driver.equipment.hooks.cards,
             requested_by=options.requested_by,
+            agent=options.agent,
+            equipment=options.equipment,
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )
-
-    @contextmanager
-    def reporting(self, where: str) -> Generator[None]:
-        """Tell ``on_error`` of an exception on its way out."""
-        try:
-            yield
-        except Exception as error:
-            if self._on_error is not None:
-                with suppress(Exception):
-                    self._on_error(error, where)
-            raise

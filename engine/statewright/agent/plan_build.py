@@ -6,39 +6,43 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, Unpack
+from typing import Any
 
 from statewright.agent.arguments import require_callables, require_kind, require_text
-from statewright.agent.loop import AgentLoop, History
-from statewright.agent.sync import run_to_its_end
+from statewright.agent.loop import AgentLoop
+from statewright.agent.task_runner import History, TaskRunner
 from statewright.config.settings import AgentConfig, EvaluationConfig
 from statewright.core.inputs import RunInputs
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.core.replay import ReplayedPlanBuild, Reproduced, plan_build_state, replay_plan_build
-from statewright.journal.entry import decode
+from statewright.journal.entry import Delivery, decode
 from statewright.journal.reading import read_header, read_record
 from statewright.journal.recorder import Payloads, Recorder
-from statewright.runtime.driver import Driver, RunKeywords, RunOptions, Watch
+from statewright.runtime.driver import Driver, RunOptions, Watch
 from statewright.runtime.effects.equipment import Deliver
 from statewright.runtime.effects.tasks import TaskOwner
-from statewright.runtime.observers import ChunkCallback, EventCallback, Observers
+from statewright.runtime.observers import EventCallback, Observers
 from statewright.runtime.pump import Pump
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
-from statewright_states.errors import ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
+from statewright_states.errors import CallerError, ConfigurationError, InternalError, JournalError, RunExists, RunNotFound
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import replace
 from statewright_states.plan_build.commands import CancelChild, StartBuild, StartPlan, StopChild
 from statewright_states.plan_build.events import BuildEnded, ChildUnrecorded, ChildWaits, PlanEnded
 from statewright_states.plan_build.facts import ChildEnd, Ending, Phase
 from statewright_states.plan_build.table import PLAN_BUILD
+from statewright_states.words.approval import SignOff
 from statewright_states.words.ports import Journal, Lease
 from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import EngineFailed, Status, StopReason
 
+CHILDREN = tuple(f".{phase}" for phase in Phase)
+"""How the ids of a task's runs end."""
 
-class MixedModeRunner:
+
+class MixedModeRunner(TaskRunner[PlanBuildInputs, MixedState]):
     """Runs a task in two phases: a plan, then a build that is given the task with the plan.
 
     ``build`` is the agent that does the work. ``plan`` is the one that plans: left out, it is the same agent (model,
@@ -50,6 +54,9 @@ class MixedModeRunner:
     the model said anything and nobody stopped, cancelled or rejected it. The task has
     a record of its own; its runs are ``RUN.plan`` and ``RUN.build`` in the same journal. The build's shutdown stops the
     whole task. ``on_event`` is called with the decisions of the task's own record; default: that of the build.
+
+    A task is no part of a session, and ``stream`` is for the build. Whoever watches a task (``stream``, ``events``) sees its
+    own decisions and those of its runs, each with its ``run_id``.
     """
 
     def __init__(
@@ -65,72 +72,56 @@ class MixedModeRunner:
         if plan is not None and not isinstance(plan, AgentLoop):
             require_kind("plan", plan, AgentConfig, "give an AgentLoop, an AgentConfig, or leave it out")
         require_callables(on_event=on_event)
+        super().__init__(build.journal, build.on_error)
         self.build = build
         self.plan = plan if isinstance(plan, AgentLoop) else planner_for(build, plan)
-        self.journal = build.journal
         self.accept_partial_plan = accept_partial_plan
         _check_planner(self.plan, build)
         self._driver = PlanBuildDriver({Phase.PLAN: self.plan, Phase.BUILD: build}, on_event or build.on_event)
 
-    # -- running -----------------------------------------------------------------------------------------------------
+    @property
+    def _driving(self) -> PlanBuildDriver:
+        return self._driver
 
-    async def run(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
-        """Plan and build to the end, or until only a person can carry it on (``state.waiting``).
+    def inputs(self, prompt: str, history: History | None, options: RunOptions) -> PlanBuildInputs:
+        """What a task with these arguments is given. Raises CallerError for what is wrong with them."""
+        if options.session is not None:
+            raise ConfigurationError(
+                "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
+            )
+        build = self.build.inputs(prompt, history, options)
+        plan = self.plan.inputs(prompt, history, replace(options, stream=False, run_id=build.run_id, agent=None))
+        return PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
 
-        ``RunOptions`` has the keywords; ``stream`` is for the build, and a task is no part of a session. Raises CallerError
-        for bad input and JournalError when something cannot be recorded.
-        """
-        with self.build.reporting("run"):
-            given = RunOptions(**options)
-            if given.session is not None:
-                raise ConfigurationError(
-                    "a task that is planned, then built, is no part of a session", where="session", cure="leave the session out"
-                )
-            build = self.build.inputs(prompt, history, given)
-            plan = self.plan.inputs(prompt, history, replace(given, stream=False, run_id=build.run_id))
-        inputs = PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
-        return await self._driver.start(inputs, Watch(given.on_stream_chunk))
+    async def decide(
+        self,
+        run_id: str,
+        call_id: str,
+        approve: bool,
+        *,
+        actor: str,
+        meaning: str | None = None,
+        comment: str = "",
+        ends_run: bool = False,
+        digest: str | None = None,
+    ) -> SignOff:
+        """Decide about a tool call of the task's run that waits for a person (``state.waiting_run``), as ``AgentLoop.decide``.
 
-    async def resume(
-        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
-    ) -> MixedState:
-        """Take up a task that was interrupted or waits for a person; one that has ended is shown as it ended.
-
-        The run that was commanded goes on where its own record ends, or begins if it has none: never twice.
-        ``accept_changed_code`` is as for ``AgentLoop.resume``, for the task and its runs.
-        Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
+        ``run_id`` is the task's, or that of one of its runs.
         """
         require_text("run_id", run_id)
-        require_callables(on_stream_chunk=on_stream_chunk)
-        return await self._driver.take_up(run_id, Watch(on_stream_chunk), accept_changed_code=accept_changed_code)
+        asking = run_id if run_id.endswith(CHILDREN) else (await self.get(run_id)).waiting_run
+        if asking is None:
+            cure = "`state.pending` lists the open ones"
+            raise CallerError("no question to a person is open", where=f"run {run_id}", cure=cure)
+        loop = self.plan if asking.endswith(f".{Phase.PLAN}") else self.build
+        return await loop.decide(
+            asking, call_id, approve, actor=actor, meaning=meaning, comment=comment, ends_run=ends_run, digest=digest
+        )
 
-    def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> MixedState:
-        """``run`` for code that is not asynchronous, as ``AgentLoop.run_sync``."""
-
-        async def once() -> MixedState:
-            async with self:
-                return await self.run(prompt, history, **options)
-
-        return run_to_its_end(once())
-
-    async def stop(self, run_id: str) -> None:
-        """Ask a live task of this runner for a graceful stop: no build is begun after it. Raises RunNotFound."""
-        self._driver.live.pump(run_id).stop()
-
-    async def cancel(self, run_id: str) -> None:
-        """End the run that is going on, and the task with it. Raises RunNotFound."""
-        self._driver.live.pump(run_id).cancel()
-
-    async def aclose(self) -> None:
-        """Release the models' connections and the journal."""
+    async def _release(self) -> None:
         await self.plan.aclose()
         await self.build.aclose()
-
-    async def __aenter__(self) -> MixedModeRunner:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.aclose()
 
 
 def planner_for(build: AgentLoop, config: AgentConfig | None = None) -> AgentLoop:
@@ -180,7 +171,7 @@ class Children:
         self,
         execution: PlanBuildExecution,
         loops: Mapping[Phase, AgentLoop],
-        on_chunk: ChunkCallback | None,
+        watch: Watch,
         accepted: bool,
         deliver: Deliver,
         on_done: Callable[[], None],
@@ -190,7 +181,7 @@ class Children:
         self._execution = execution
         self._loops = loops
         self._journal: Journal = loops[Phase.BUILD].journal
-        self._on_chunk = on_chunk
+        self._watch = watch
         self._accepted = accepted
         self._deliver = deliver
         self._tasks = TaskOwner(self._defect, on_done)
@@ -218,7 +209,7 @@ class Children:
         """Whether a run has paused without an end: it waits for a person, or cannot be recorded."""
         return self.failure is not None or bool(self._execution.main.facts.waits_for)
 
-    def event_from(self, message: bytes) -> tuple[str, str, Event]:
+    def event_from(self, message: bytes) -> Delivery:
         """Nobody leaves messages for a task: they are left for its runs."""
         raise InternalError("a message was left for a task of two runs", where="plan_build")
 
@@ -263,8 +254,8 @@ class Children:
         """Run a child to its end, or until it waits for a person or cannot be recorded."""
         try:
             await self._require_ours(inputs.run_id)
-            loop, begun = self._loops[phase], self._on_record[phase]
-            state = await loop.run_child(inputs, self._on_chunk, lambda _: begun.set(), accept_changed_code=self._accepted)
+            watch = replace(self._watch, on_live=self._on_record[phase].set)
+            state = await self._loops[phase].run_child(inputs, watch, accept_changed_code=self._accepted)
             return ChildWaits(state.run_id) if state.status is Status.RUNNING else ended(await self._end_of(state))
         except JournalError as error:
             self.failure = error
@@ -327,8 +318,9 @@ class PlanBuildDriver(Driver[PlanBuildInputs, PlanBuildExecution, Children, Mixe
     def _pump_for(
         self, execution: PlanBuildExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
     ) -> PlanBuildPump:
-        performing = partial(Children, execution, self._loops, watch.on_chunk, accepted)
-        return Pump(execution, recorder, self._journal, lease, self._clock, Observers(self._on_event), performing)
+        performing = partial(Children, execution, self._loops, watch, accepted)
+        observers = Observers(self._on_event, on_decision=watch.on_decision)
+        return Pump(execution, recorder, self._journal, lease, self._clock, observers, performing)
 
     async def _replay(self, run_id: str, accepted: bool) -> ReplayedPlanBuild:
         return await replay_plan_build(self._journal, run_id, accepted)

@@ -10,10 +10,12 @@ from rich.text import Text
 
 from statewright.agent.loop import AgentLoop
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, JournalOptions, RunName, actor_named
+from statewright.cli.layout import command_text, print_folded
+from statewright.cli.options import NO_JOURNAL, JournalOptions, RunName, actor_named, again
 from statewright.cli.output import one_line, remarks, typed
 from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
+from statewright.journal.reading import read_header
 from statewright.runtime.decisions import progress
 from statewright.views.approvals import ApprovalDecision
 from statewright_states.errors import InternalError
@@ -22,7 +24,7 @@ from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 CallId = Annotated[str, Parameter(help="The call's id, as `statewright show` names it.")]
 Actor = Annotated[str | None, Parameter(name="--as", help="Who decides (default: the login name).")]
-AT_ONCE = ("   (a run that is live goes on by itself)", "dim")
+AT_ONCE = "(a run that is live goes on by itself)"
 
 
 class _NoModel:
@@ -105,10 +107,12 @@ async def _decide(options: JournalOptions, named: str, call: str, digest: str | 
             ends_run=decision.ends_run,
             digest=digest,
         )
+        equipment = read_header(run_id, await loop.journal.entries(run_id)).equipment
     console = remarks()
     console.print(Text(f"recorded: {decision.meaning} by {one_line(decision.actor)}"))
     if decision.meaning == "reviewed" or (decision.approve and sign_off.missing):
-        console.print(Text(f"  the call still waits: {one_line(progress(sign_off))}"))
+        print_folded(console, Text(f"  the call still waits: {one_line(progress(sign_off))}"), 2)
     else:
-        console.print(Text.assemble(("  then    ", "dim"), f"statewright resume {typed(run_id)}{options.again()}", AT_ONCE))
+        command = f"resume {typed(run_id)}{again(equipment)}{options.again()}"
+        console.print(command_text(console, command, "then", AT_ONCE))
     return Exit.SUCCESS

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from cyclopts import Parameter
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.output import one_line, remarks
+from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer
 from statewright.journal.entry import TABLES
+from statewright.tools.suggestion import did_you_mean
+from statewright_evidence.differences.machines import load_table
 from statewright_evidence.drawing import MAP, drawing, map_drawing
 from statewright_states.errors import ConfigurationError
+from statewright_states.form.table import Table
 
 Format = Literal["mermaid", "dot", "svg", "markdown", "scxml", "xstate"]
 
 
 def diagram(
-    table: Literal["run", "call", "tool", "plan_build", "map"],
+    table: str,
     /,
     *,
     format_name: Annotated[Format, Parameter(name="--format", show_default=True)] = "mermaid",
@@ -29,15 +32,16 @@ def diagram(
     Parameters
     ----------
     table
-        What to draw: a run, a model call, a tool call, or a task that one run plans and another builds; or the map of how
-        these talk with each other and with what is outside.
+        What to draw: run, call (a model call), tool (a tool call), plan_build (a task that one run plans and another builds);
+        map, which shows how these talk with each other and with what is outside; or a table of yours, as module:TABLE or
+        path/to/file.py:TABLE.
     format_name
         svg is for looking at: its links lead to the markdown of the same machine, in the same folder. scxml and xstate are
         for other interpreters and editors.
     out
         A file to write (default: stdout).
     """
-    drawn = map_drawing(format_name) if table == MAP else drawing(TABLES[table], format_name)
+    drawn = map_drawing(format_name) if table == MAP else drawing(_named(table), format_name)
     if out is None:
         print(drawn, end="" if drawn.endswith("\n") else "\n")
         return Exit.SUCCESS
@@ -51,3 +55,16 @@ def diagram(
         ) from error
     remarks().print(Text(f"wrote {one_line(str(out))}"))
     return Exit.SUCCESS
+
+
+def _named(table: str) -> Table[Any]:
+    """The table of this name, or one of the caller's. Raises ConfigurationError."""
+    if table in TABLES:
+        return TABLES[table]
+    if ":" in table:
+        with stdout_kept_for_the_answer():  # an import may print
+            return load_table(table)
+    meant = did_you_mean(table, (*TABLES, MAP))
+    raise ConfigurationError(
+        f"there is no table {table!r}", where="statewright diagram", cure=f"{meant}; or name a table of yours, module:TABLE"
+    )

@@ -75,9 +75,14 @@ class ModelOptions:
 
         Where the address holds a key, ``[key]`` stands for it, to be typed in.
         """
+        return again(self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The same, word by word."""
         given = ["--base-url", shown_address(self.base_url)] if self.base_url else []
         given += [word for tools in self.tools for word in ("--tools", tools)]
-        return _typed([*given, *(("--workspace", str(self.workspace)) if self.workspace else ())])
+        return (*given, *(("--workspace", str(self.workspace)) if self.workspace else ()))
 
 
 NO_MODEL = ModelOptions()
@@ -104,8 +109,13 @@ class NamedAgent:
 
     def again(self) -> str:
         """What names the agent's model and tools again; the run itself remembers what the agent was told."""
-        named = ["--agent", self.named] if self.named else []
-        return _typed(["--config", str(self.config), *named]) if self.config else ""
+        return again(self.words)
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The same, word by word."""
+        named = ("--agent", self.named) if self.named else ()
+        return ("--config", str(self.config), *named) if self.config else ()
 
 
 @Parameter(name="*", group=AGENT)
@@ -226,7 +236,7 @@ class JournalOptions:
 
     def again(self) -> str:
         """This option as somebody would type it again."""
-        return _typed(["--journal", str(self.journal)] if self.journal else [])
+        return again(("--journal", str(self.journal)) if self.journal else ())
 
 
 @Parameter(name="*", group=OUTPUT)
@@ -263,7 +273,8 @@ def actor_if_known(given: str | None) -> str | None:
         return None
 
 
-def _typed(words: list[str]) -> str:
+def again(words: Iterable[str]) -> str:
+    """Words of a command as somebody can type them behind it."""
     return "".join(f" {typed(word)}" for word in words)
 
 

@@ -7,10 +7,13 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 from rich.text import Text
 
+from statewright.cli.answer import print_answer
+from statewright.cli.event_words import counted, seconds
 from statewright.cli.exits import Exit
-from statewright.cli.output import first_line, one_line, print_answer, print_json, printable, typed
+from statewright.cli.layout import arguments_in_brief, command_text, folded, print_folded
+from statewright.cli.output import one_line, print_json, printable, typed
 from statewright.cli.recorded import AnyState, asking
-from statewright.cli.timeline import TONES, counted, seconds
+from statewright.cli.timeline import TONES
 from statewright.runtime.decisions import progress
 from statewright.views.state import PendingApproval
 from statewright_states.frozen import dataclass
@@ -63,18 +66,18 @@ def model_spoke(state: AnyState) -> bool:
 
 def remark_outcome(console: Console, state: AnyState, again: Again) -> None:
     """The outcome in a few lines on stderr, with what to type next."""
-    console.print(summary(state))
+    print_folded(console, summary(state), 2)
     if state.error and state.status is not Status.SUCCESS:
-        console.print(error_text(state.error))
+        print_folded(console, error_text(state.error), 2)
     elif state.final_output and not model_spoke(state):
-        console.print(Text(f"  {state.final_output}"))
-    for line in what_next(state, again):
+        print_folded(console, Text(f"  {state.final_output}"), 2)
+    for line in what_next(console, state, again):
         console.print(line)
 
 
-def summary(state: AnyState) -> Text:
-    """Status, stop reason and what it took."""
-    word = "waiting" if state.waiting else state.status.value
+def summary(state: AnyState, word: str = "") -> Text:
+    """Status, stop reason and what it took; ``word`` says how it stands, where more is known than the state."""
+    word = word or ("waiting" if state.waiting else state.status.value)
     reason = state.stop_reason.value if state.stop_reason else "a person has to decide" if state.waiting else "not ended"
     judged = {True: "judged good", False: "judged not good", None: ""}[state.verified]
     facts = [
@@ -105,24 +108,27 @@ def error_text(error: str) -> Text:
     return Text("\n".join(f"  {line}" for line in printable(error).splitlines()), style="red")
 
 
-def what_next(state: AnyState, again: Again) -> Iterator[Text]:
+def what_next(console: Console, state: AnyState, again: Again) -> Iterator[Text]:
     """The open questions with the commands that answer them, then what somebody may want to type next."""
     for pending in state.pending:
-        yield from _how_to_decide(asking(state), pending, again)
+        yield from _how_to_decide(console, asking(state), pending, again)
     words = "then" if state.waiting else "go on" if state.status is Status.RUNNING else "look"
     command = f"show {typed(state.run_id)}" if words == "look" else f"resume {typed(state.run_id)}{again.equipment}"
-    yield Text.assemble((f"  {words:<8}", "dim"), f"statewright {command}{again.journal}")
+    yield command_text(console, f"{command}{again.journal}", words)
 
 
-def _how_to_decide(run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
+def _how_to_decide(console: Console, run_id: str, pending: PendingApproval, again: Again) -> list[Text]:
     question = "began, and its outcome is lost: may the run go on?" if pending.outcome_lost else "may it run?"
-    arguments = first_line(" ".join(pending.arguments.split()))
+    arguments = arguments_in_brief(pending.arguments)
     target = f"{typed(run_id)} {typed(pending.call_id)}{again.journal} --digest {pending.digest[:SHOWN_DIGITS]}"
     plain = pending.outcome_lost or pending.sign_off == UNSIGNED
-    return [
-        Text.assemble("  ", (one_line(pending.name), "bold"), f" {arguments}  ", question),
+    told = [
+        Text.assemble("  ", (one_line(pending.name), "bold"), f"  {arguments}  ", question),
         *([Text(f"  {one_line(pending.remark)}")] if pending.remark else []),
         *([] if plain else [Text(f"  {one_line(progress(pending.sign_off))}")]),
-        Text.assemble(("  yes     ", "dim"), f"statewright approve {target}"),
-        Text.assemble(("  no      ", "dim"), f"statewright reject {target}"),
+    ]
+    return [
+        *(folded(line, console.width, 4) if console.is_terminal else line for line in told),
+        command_text(console, f"approve {target}", "yes"),
+        command_text(console, f"reject {target}", "no"),
     ]

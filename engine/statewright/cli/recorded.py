@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
+from statewright.cli.timeline import GetMessage
 from statewright.core.inputs import RunInputs
 from statewright.core.replay import Replayed, ReplayedPlanBuild, machine_of, plan_build_state, replay, replay_plan_build
-from statewright.journal.reading import read_header
+from statewright.journal.entry import Entry, RecordedDecision
+from statewright.journal.reading import delivery_of, read_header, read_record
+from statewright.journal.stores.owner import LeaseHolder
+from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
+from statewright_states.errors import StatewrightError
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.ports import Journal
@@ -52,3 +59,64 @@ async def asking_in(journal: Journal, run_id: str) -> str:
     """The same for a run on record."""
     mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
     return asking(await plan_build_state(journal, run_id)) if mixed else run_id
+
+
+def standing(state: AnyState, holder: LeaseHolder | None) -> str:
+    """How a run stands, in a word: its status, or of one that has not ended what became of the process that drove it."""
+    if state.stop_reason is not None:
+        return state.status.value
+    if state.waiting:
+        return "waiting"
+    if holder is None:
+        return "interrupted"
+    return "running" if holder.live else "killed"
+
+
+def messages_of(recorded: AnyReplayed) -> GetMessage:
+    """The messages that a replay has read."""
+    return recorded.execution.payloads.message
+
+
+def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+    """A decision of this entry as observers saw it. Raises JournalDamaged when its event cannot be read."""
+    delivery = delivery_of(decision, entry.seq)
+    note = ""
+    if decision.ignored is not None:
+        note = f"ignored ({decision.ignored})"
+    elif decision.refused is not None:
+        note = f"refused: {decision.refused}"
+    return RunEvent(
+        run_id=run_id,
+        seq=decision.seq,
+        at_us=entry.at_us if decision.at_us is None else decision.at_us,
+        machine=delivery.machine,
+        instance=delivery.instance,
+        event=delivery.event,
+        row=decision.row or "",
+        source=decision.source,
+        target=decision.target,
+        note=note,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSoFar:
+    """What is on record of a run that goes on: its decisions as observers saw them, and the messages that they name."""
+
+    events: Sequence[RunEvent]
+    message: GetMessage
+
+
+async def recorded_so_far(journal: Journal, recorded: AnyReplayed, accepted: bool) -> Mapping[str, RecordedSoFar]:
+    """What is on record of a run, and of the runs that a task is made of, by their ids. Only views rest on it."""
+    parts: list[AnyReplayed] = [recorded]
+    if isinstance(recorded, ReplayedPlanBuild):
+        for phase in Phase:
+            with suppress(StatewrightError):  # it has not begun, or whoever takes it up says what is wrong with it
+                parts.append(await replay(journal, recorded.execution.run_of(phase), accepted))
+    found: dict[str, RecordedSoFar] = {}
+    for part in parts:
+        record = read_record(part.run_id, await journal.entries(part.run_id))
+        events = [recorded_event(part.run_id, entry, decision) for entry in record.entries for decision in entry.decisions]
+        found[part.run_id] = RecordedSoFar(events, messages_of(part))
+    return found

@@ -3,36 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import Annotated
+from datetime import datetime
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
+from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
 from statewright.agent import assemble
 from statewright.agent.arguments import LAST
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList
-from statewright.cli.output import answers, first_line, one_line, print_json, remarks, typed
-from statewright.cli.recorded import replayed, state_of, whole_of
+from statewright.cli.layout import command_text, in_brief
+from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, again
+from statewright.cli.output import answers, one_line, print_json, remarks, typed
+from statewright.cli.own_machines import is_own, recorded_run
+from statewright.cli.recorded import replayed, standing, state_of, whole_of
 from statewright.cli.timeline import TONES
-from statewright.journal.entry import decode
+from statewright.journal import SQLiteJournal
+from statewright.journal.entry import Header, decode
 from statewright.journal.reading import read_record
-from statewright_states.errors import RunNotFound, StatewrightError
+from statewright_states.errors import ConfigurationError, RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
 
 MAX_NAMED = 5
 MAX_TASK_CHARS = 48
-DAY_S = 86_400
+MIN_TASK_COLUMNS = 16
+"""A narrower task stands in a line of its own."""
+UNITS_S = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
+_AGO = re.compile(r"(\d{1,6})\s*(s|min|h|d)")
+
+StatusWord = Literal["success", "partial", "failed", "running", "waiting", "interrupted", "killed", "damaged"]
+Moment = Annotated[str | None, Parameter(group="Filters")]
 
 
 @dataclass(frozen=True, slots=True)
 class RunLine:
-    """One run of the list. ``status`` is ``waiting`` for a run that waits for a person, ``damaged`` for one nobody can read."""
+    """One run of the list. ``status`` is ``waiting`` for a run that waits for a person, ``damaged`` for one nobody can read.
+
+    One that goes on is ``running`` in a live process, ``killed`` where its process died, ``interrupted`` where it left it.
+    ``owner`` is the process that has its lease.
+    For a run of a table of somebody's own it is the state, ``steps`` are its rows, ``task`` is the event that it began with.
+    """
 
     run_id: str
     status: str
@@ -40,6 +57,29 @@ class RunLine:
     steps: int
     started_at_us: int
     task: str
+    agent: str | None = None
+    session: str | None = None
+    owner: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFilter:
+    """Which runs are listed; None is any. Times in microseconds since 1970."""
+
+    status: str | None = None
+    agent: str | None = None
+    session: str | None = None
+    since_us: int | None = None
+    until_us: int | None = None
+
+    def admits(self, header: Header) -> bool:
+        """Whether what stands in the header is as asked for."""
+        return (
+            self.agent in (None, header.agent)
+            and self.session in (None, header.session)
+            and (self.until_us is None or header.at_us <= self.until_us)
+            and (self.since_us is None or header.at_us >= self.since_us)
+        )
 
 
 async def resolve_run(journal: Journal, named: str) -> str:
@@ -64,73 +104,137 @@ async def resolve_run(journal: Journal, named: str) -> str:
 
 def runs(
     *,
-    journal: JournalOptions = NO_JOURNAL,
+    status: Annotated[StatusWord | None, Parameter(group="Filters")] = None,
+    agent: Annotated[str | None, Parameter(group="Filters")] = None,
+    session: Annotated[str | None, Parameter(group="Filters")] = None,
+    since: Moment = None,
+    until: Moment = None,
     limit: Annotated[int, Parameter(show_default=True)] = 20,
+    journal: JournalOptions = NO_JOURNAL,
     json: JsonList = False,
 ) -> Exit:
     """List the runs of a journal, newest last.
 
     Parameters
     ----------
+    status
+        Only runs that stand so: running in a live process, killed with it, interrupted, waiting for a person, or as they ended.
+    agent
+        Only runs of the agent of this name.
+    session
+        Only runs of this session.
+    since
+        Only runs that began then or later: a time such as 2026-05-01 or 2026-05-01T14:30 (yours), or 30min, 2h, 3d ago.
+    until
+        Only runs that began then or earlier.
     limit
         How many of the newest; 0 lists all.
     """
-    lines, left_out = asyncio.run(_lines(journal.store(), max(limit, 0)))
+    now_us = assemble.clock().now_us()
+    asked = {"--status": status, "--agent": agent, "--session": session, "--since": since, "--until": until}
+    filters = [word for name, value in asked.items() if value is not None for word in (name, value)]
+    wanted = RunFilter(status, agent, session, _moment(since, "--since", now_us), _moment(until, "--until", now_us))
+    lines, left_out = asyncio.run(_lines(journal.store(), wanted, max(limit, 0)))
     if json:
         print_json([asdict(line) for line in lines])
         return Exit.SUCCESS
-    console = answers()
-    _print(console, lines)
+    _print(answers(), lines, now_us)
+    console = remarks()
     if left_out:
-        remarks().print(Text(f"{left_out} older ones: statewright runs --limit 0{journal.again()}", style="dim"))
+        older = f"{left_out} older ones:" if wanted == RunFilter() else f"{left_out} older ones were not looked at:"
+        console.print(Text(older, style="dim"))
+        console.print(command_text(console, f"runs --limit 0{again(filters)}{journal.again()}"))
     waiting = [line.run_id for line in lines if line.status == "waiting"]
     if waiting:
-        remarks().print(Text(f"waits for a person: statewright show {typed(waiting[-1])}{journal.again()}", style="dim"))
+        console.print(Text("waits for a person:", style="dim"))
+        console.print(command_text(console, f"show {typed(waiting[-1])}{journal.again()}"))
     return Exit.SUCCESS
 
 
-async def _lines(journal: Journal, limit: int) -> tuple[list[RunLine], int]:
+def _moment(given: str | None, option: str, now_us: int) -> int | None:
+    """A time in microseconds since 1970, from how long ago it was or from a date. Raises ConfigurationError."""
+    if given is None:
+        return None
+    ago = _AGO.fullmatch(given.strip())
+    if ago:
+        return now_us - int(ago[1]) * UNITS_S[ago[2]] * 1_000_000
+    try:
+        return int(datetime.fromisoformat(given.strip()).astimezone().timestamp() * 1_000_000)
+    except (ValueError, OverflowError, OSError) as error:
+        cure = "write a time such as 2026-05-01 or 2026-05-01T14:30, or how long ago: 30min, 2h, 3d"
+        raise ConfigurationError(f"{given!r} is no time", where=option, cure=cure) from error
+
+
+async def _lines(journal: SQLiteJournal, wanted: RunFilter, limit: int) -> tuple[list[RunLine], int]:
+    """The newest runs that are wanted, newest last, and how many older ones were not looked at."""
     async with aclosing(journal):
         known = await journal.run_ids()
-        shown: Sequence[str] = known[-limit:] if limit else known
-        return [await _line(journal, run_id) for run_id in shown], len(known) - len(shown)
+        lines: list[RunLine] = []
+        for looked_at, run_id in enumerate(reversed(known)):
+            if limit and len(lines) == limit:
+                return lines[::-1], len(known) - looked_at
+            line = await _line(journal, run_id, wanted)
+            if line is not None and wanted.status in (None, line.status):
+                lines.append(line)
+        return lines[::-1], 0
 
 
-async def _line(journal: Journal, run_id: str) -> RunLine:
-    """What the record says; a run that has not ended is replayed, to see whether it waits."""
+async def _line(journal: SQLiteJournal, run_id: str, wanted: RunFilter) -> RunLine | None:
+    """What the record says; None where it is not wanted. A run that has not ended is replayed, to see whether it waits."""
     try:
         record = read_record(run_id, await journal.entries(run_id))
-        task = str(decode(await journal.blob(record.header.task) or b'""'))
+        header = record.header
+        if not wanted.admits(header):
+            return None
+        if is_own(header.machine):
+            own = await recorded_run(journal, run_id, record)
+            return RunLine(run_id, own.state, own.ended, len(own.path), own.started_at_us, own.began_with)
+        task = str(decode(await journal.blob(header.task) or b'""'))
+        about = (header.at_us, task, header.agent, header.session)
         if record.end is not None:
-            return RunLine(run_id, record.end.status, record.end.stop_reason, record.end.steps, record.header.at_us, task)
+            return RunLine(run_id, record.end.status, record.end.stop_reason, record.end.steps, *about)
         state = await state_of(journal, await replayed(journal, run_id))
+        holder = await journal.lease_holder(run_id)
     except (StatewrightError, ValueError, LookupError, TypeError):
-        return RunLine(run_id, "damaged", None, 0, 0, "verify it")
-    status = "waiting" if state.waiting else state.status.value
-    return RunLine(run_id, status, None, state.steps_taken, state.started_at_us, task)
+        nothing_else_is_asked = wanted == RunFilter(status=wanted.status)
+        return RunLine(run_id, "damaged", None, 0, 0, "verify it") if nothing_else_is_asked else None
+    return RunLine(run_id, standing(state, holder), None, state.steps_taken, *about, holder.owner if holder else None)
 
 
-def _print(console: Console, lines: Sequence[RunLine]) -> None:
-    """One line per run, in columns as wide as what they hold: ids are there to be copied."""
-    now_us = assemble.clock().now_us()
-    ages = [_age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else "" for line in lines]
-    names = [one_line(line.run_id) for line in lines]
-    width = max(map(len, names), default=0)
-    console.print(Text(f"{'run':<{width}}  {'status':<8} {'stop reason':<20} {'steps':>5} {'age':>8}  task", style="dim"))
-    for line, name, age in zip(lines, names, ages, strict=True):
-        row = Text.assemble(
-            f"{name:<{width}}  ",
-            (f"{one_line(line.status):<8} ", TONES.get(line.status, "")),
-            f"{one_line(line.stop_reason or ''):<20} {line.steps:>5} {age:>8}  ",
-            (first_line(line.task, MAX_TASK_CHARS), "dim"),
-        )
-        if console.is_terminal:
-            row.truncate(console.width, overflow="ellipsis")
-        console.print(row)
+HEADS = ("run", "status", "reason", "steps", "age", "agent")
+RIGHT = ("steps", "age")
+
+
+def _print(console: Console, lines: Sequence[RunLine], now_us: int) -> None:
+    """One line per run, in columns as wide as what they hold: ids are there to be copied. The task has what is left."""
+    rows = [_cells(line, now_us) for line in lines]
+    columns = [at for at, head in enumerate(HEADS) if head != "agent" or any(row[at] for row in rows)]
+    widths = {at: max([cell_len(HEADS[at]), *(cell_len(row[at]) for row in rows)]) for at in columns}
+    left = console.width - sum(widths.values()) - 2 * len(columns) if console.is_terminal else MAX_TASK_CHARS
+    beside = left >= MIN_TASK_COLUMNS
+    first = columns[:1] if sum(widths.values()) + 2 * len(columns) > console.width and console.is_terminal else []
+    console.print(Text(_set(HEADS, columns, widths, first) + ("  task" if beside else ""), style="dim"))
+    for line, row in zip(lines, rows, strict=True):
+        text = Text(_set(row, columns, widths, first))
+        text.highlight_words([one_line(line.status)], TONES.get(line.status, ""))
+        task = in_brief(line.task, min(left, MAX_TASK_CHARS) if beside else max(console.width - 4, MIN_TASK_COLUMNS))
+        text.append(f"  {task}" if beside else f"\n    {task}", style="dim")
+        console.print(text)
+
+
+def _cells(line: RunLine, now_us: int) -> tuple[str, ...]:
+    age = _age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else ""
+    cells = (line.run_id, line.status, line.stop_reason or "", str(line.steps), age, line.agent or "")
+    return tuple(map(one_line, cells))
+
+
+def _set(row: Sequence[str], columns: Sequence[int], widths: dict[int, int], first: Sequence[int]) -> str:
+    """The columns of a line; those of ``first`` in a line of their own, where all together are too wide."""
+    cells = {at: row[at].rjust(widths[at]) if HEADS[at] in RIGHT else row[at].ljust(widths[at]) for at in columns}
+    rest = "  ".join(cell for at, cell in cells.items() if at not in first).rstrip()
+    return "\n    ".join([*(row[at] for at in first), rest])
 
 
 def _age(age_s: float) -> str:
-    for unit_s, unit in ((DAY_S, "d"), (3600, "h"), (60, "min")):
-        if age_s >= unit_s:
-            return f"{int(age_s // unit_s)} {unit}"
-    return f"{max(int(age_s), 0)} s"
+    unit, unit_s = next(((unit, unit_s) for unit, unit_s in reversed(UNITS_S.items()) if age_s >= unit_s), ("s", 1))
+    return f"{max(int(age_s // unit_s), 0)} {unit}"

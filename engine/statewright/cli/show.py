@@ -3,32 +3,41 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
+from dataclasses import asdict
 from datetime import UTC, datetime
+from itertools import groupby
+from json import dumps
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
+from statewright.cli.event_words import counted
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
+from statewright.cli.layout import command_text, print_folded
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName, again
 from statewright.cli.outcome import Again, error_text, summary, what_next
 from statewright.cli.output import answers, one_line, print_json, printable, typed
-from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of
+from statewright.cli.own_machines import RecordedRun, is_own, recorded_run, timeline
+from statewright.cli.recorded import AnyState, inputs_by_phase, messages_of, recorded_event, replayed, standing, state_of
 from statewright.cli.runs import resolve_run
-from statewright.cli.timeline import Timeline
+from statewright.cli.timeline import GetMessage, Timeline
 from statewright.config.settings import RetryConfig
-from statewright.journal.entry import Entry, RecordedDecision, decode
-from statewright.journal.reading import Record, delivery_of, read_record
+from statewright.core.replay import machine_of
+from statewright.journal import SQLiteJournal
+from statewright.journal.entry import NO_HASH, decode
+from statewright.journal.reading import Record, read_record
+from statewright.journal.stores.owner import LeaseHolder
 from statewright.runtime.decisions import read_decision
-from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
+from statewright_evidence.differences.machines import pinned_machines
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
 from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
-from statewright_states.words.ports import Journal
+from statewright_states.words.ports import StoredEntry
 
 SHOWN_DIGITS = 16
 ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
@@ -39,14 +48,29 @@ class Shown:
     """A run as recorded, and as its replay gives it."""
 
     run_id: str
-    entries: Sequence[Any]
-    """The entries as they are stored."""
+    stored: Sequence[StoredEntry]
     record: Record
     state: AnyState
+    holder: LeaseHolder | None
+    """Whoever has the run's lease."""
+    reasons: Mapping[str, str]
+    """Why each row exists, by its id, in the words of the machines that the run is pinned to."""
+    message: GetMessage
     left: Sequence[str]
     """Decisions that were left for the run and that it has not taken yet, in words."""
     dry_run: bool
     """Whether no tool was executed, whatever the timeline says of calls that returned."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShownMachine:
+    """A run of a table of somebody's own, as its record alone tells it."""
+
+    run: RecordedRun
+    entries: Sequence[Any]
+    record: Record
+    left: int
+    """How many messages were left for the run that it has not taken yet."""
 
 
 def show(
@@ -55,41 +79,89 @@ def show(
     *,
     journal: JournalOptions = NO_JOURNAL,
     messages: bool = False,
+    full: bool = False,
+    hashes: bool = False,
     json: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> Exit:
-    """Show a run: every decision on record, the path of rows, open questions, the outcome.
+    """Show a run: every decision on record with its number, the path of rows, open questions, the outcome.
+
+    `statewright why RUN NUMBER` explains one of the decisions.
 
     Parameters
     ----------
     messages
         Show the transcript too.
+    full
+        Show arguments, results and replies as they are, and not in brief.
+    hashes
+        Show the hash of each entry, and of the one that it continues.
     json
         Print the entries and the outcome as one JSON document.
     """
     shown = asyncio.run(_load(journal.store(), run))
+    if isinstance(shown, ShownMachine):
+        return _show_machine(shown, as_json=json)
     if json:
-        print_json({"run": shown.state.to_output_dict(), "entries": list(shown.entries), "left": list(shown.left)})
+        driven = {"standing": standing(shown.state, shown.holder), "owner": shown.holder.owner if shown.holder else None}
+        entries = [decode(entry.data) for entry in shown.stored]
+        print_json({"run": shown.state.to_output_dict(), "entries": entries, "left": list(shown.left), **driven})
         return Exit.SUCCESS
     console = answers()
     _print_header(console, shown)
-    _print_timeline(console, shown)
+    _print_timeline(console, shown, full=full, hashes=hashes)
     if messages:
         _print_messages(console, shown.state)
     for left in shown.left:
-        console.print(Text(f"left for the run, and not taken yet: {one_line(left)}"))
-    _print_outcome(console, shown.state, journal)
+        print_folded(console, Text(f"left for the run, and not taken yet: {one_line(left)}"), 2)
+    _print_path(console, shown)
+    _print_outcome(console, shown, journal)
     return Exit.SUCCESS
 
 
-async def _load(journal: Journal, named: str) -> Shown:
+def _show_machine(shown: ShownMachine, *, as_json: bool) -> Exit:
+    run = shown.run
+    if as_json:
+        print_json({"run": asdict(run), "entries": list(shown.entries), "left": shown.left})
+        return Exit.SUCCESS
+    console = answers()
+    header = shown.record.header
+    facts = [run.run_id, f"table {run.table}", _began(header.at_us), header.engine]
+    console.print(Text("  ".join(map(one_line, facts)), style="dim"))
+    for line in timeline(run.run_id, shown.record.entries):
+        console.print(line)
+    if shown.left:
+        console.print(Text(f"left for the run, and not taken yet: {counted(shown.left, 'message')}"))
+    for command in run.under_way:
+        console.print(Text.assemble(("under way  ", "dim"), one_line(command)))
+    console.print(Text.assemble(("path  ", "dim"), one_line(" ".join(run.path))))
+    if run.facts is not None:
+        console.print(Text.assemble(("facts  ", "dim"), one_line(dumps(run.facts, ensure_ascii=False))))
+    console.print(run.summary())
+    return Exit.SUCCESS
+
+
+async def _load(journal: SQLiteJournal, named: str) -> Shown | ShownMachine:
     async with aclosing(journal):
         run_id = await resolve_run(journal, named)
+        if is_own(await machine_of(journal, run_id)):
+            stored = await journal.entries(run_id)
+            record, waiting = read_record(run_id, stored), await journal.posted(run_id)
+            run = await recorded_run(journal, run_id, record)
+            return ShownMachine(run, [decode(entry.data) for entry in stored], record, len(waiting))
         recorded = await replayed(journal, run_id)
         stored = (await journal.entries(run_id))[: recorded.entries]
-        entries, record = [decode(entry.data) for entry in stored], read_record(run_id, stored)
-        left = [_in_words(message.data) for message in await journal.posted(run_id)]
-        dry_run = any(inputs.config.dry_run for inputs in inputs_by_phase(recorded).values())
-        return Shown(run_id, entries, record, await state_of(journal, recorded), left, dry_run)
+        words = [machine.words for machine in (await pinned_machines(journal, run_id)).values()]
+        return Shown(
+            run_id,
+            stored,
+            record=read_record(run_id, stored),
+            state=await state_of(journal, recorded),
+            holder=await journal.lease_holder(run_id),
+            reasons={identity: said.why for each in words for identity, said in each.items()},
+            message=messages_of(recorded),
+            left=[_in_words(message.data) for message in await journal.posted(run_id)],
+            dry_run=any(inputs.config.dry_run for inputs in inputs_by_phase(recorded).values()),
+        )
 
 
 def _in_words(message: bytes) -> str:
@@ -100,42 +172,55 @@ def _in_words(message: bytes) -> str:
     return f"{posted.tool} {posted.meaning} by {posted.actor}" + (f": {posted.comment}" if posted.comment else "")
 
 
-def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
-    """A decision of this entry as observers saw it. Raises JournalDamaged when its event cannot be read."""
-    delivery = delivery_of(decision, entry.seq)
-    note = ""
-    if decision.ignored is not None:
-        note = f"ignored ({decision.ignored})"
-    elif decision.refused is not None:
-        note = f"refused: {decision.refused}"
-    return RunEvent(
-        run_id=run_id,
-        seq=decision.seq,
-        at_us=entry.at_us if decision.at_us is None else decision.at_us,
-        machine=delivery.machine,
-        instance=delivery.instance,
-        event=delivery.event,
-        row=decision.row or "",
-        source=decision.source,
-        target=decision.target,
-        note=note,
-    )
-
-
 def _print_header(console: Console, shown: Shown) -> None:
     header = shown.record.header
-    began = datetime.fromtimestamp(header.at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
-    facts = [header.run_id, header.model, began, header.engine, "dry run" if shown.dry_run else ""]
-    console.print(Text("  ".join(one_line(fact) for fact in facts if fact), style="dim"))
+    agent = f"agent {header.agent}" if header.agent else ""
+    session = f"session {header.session}" if header.session else ""
+    facts = [
+        header.run_id,
+        agent,
+        header.model,
+        _began(header.at_us),
+        session,
+        header.engine,
+        "dry run" if shown.dry_run else "",
+    ]
+    print_folded(console, Text("  ".join(one_line(fact) for fact in facts if fact), style="dim"))
     code = [one_line(f"{table} {digest.removeprefix('sha256:')[:SHOWN_DIGITS]}…") for table, digest in header.code.items()]
-    console.print(Text(f"decided by the code  {'  '.join(code) or 'that was there: none is pinned'}", style="dim"))
+    told = f"decided by the code  {'  '.join(code) or 'that was there: none is pinned'}"
+    print_folded(console, Text(told, style="dim"), 2)
 
 
-def _print_timeline(console: Console, shown: Shown) -> None:
-    timeline = Timeline(RetryConfig())
-    for entry in shown.record.entries:
+def _began(at_us: int) -> str:
+    return datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+
+
+def _print_timeline(console: Console, shown: Shown, *, full: bool, hashes: bool) -> None:
+    timeline = Timeline(RetryConfig(), reasons=shown.reasons)
+    width = console.width if console.is_terminal else None
+    if hashes:
+        _print_hashes(console, shown.stored[0], NO_HASH)
+    for place, entry in enumerate(shown.record.entries, 1):
         for decision in entry.decisions:
-            console.print(timeline.follow(recorded_event(shown.run_id, entry, decision)).text())
+            line = timeline.follow(recorded_event(shown.run_id, entry, decision), shown.message)
+            console.print(line.text(width))
+            if full and line.whole:
+                console.print(Text("\n".join(f"{'':14}{each}" for each in printable(line.whole).splitlines()), style="dim"))
+        if hashes:
+            _print_hashes(console, shown.stored[place], shown.stored[place - 1].hash)
+
+
+def _print_hashes(console: Console, entry: StoredEntry, before: str) -> None:
+    console.print(Text(f"  entry {entry.seq:>4} {one_line(entry.hash)}\n       after {one_line(before)}", style="dim"))
+
+
+def _print_path(console: Console, shown: Shown) -> None:
+    """The rows that the run took, in order, each with its reason."""
+    console.print(Text("path", style="dim"))
+    for row, times in ((row, len(list(same))) for row, same in groupby(shown.state.path)):
+        again = f" ({times} times)" if times > 1 else ""
+        reason = one_line(shown.reasons.get(row, "")) + again
+        print_folded(console, Text.assemble("  ", (f"{one_line(row):<8}", "bold cyan"), reason), 10)
 
 
 def _print_messages(console: Console, state: AnyState) -> None:
@@ -146,7 +231,7 @@ def _print_messages(console: Console, state: AnyState) -> None:
         for part in message.parts:
             text, style = _part_in_words(part)
             if text:
-                console.print(Text(printable(text), style=style))
+                print_folded(console, Text(printable(text), style=style))
     console.print()
 
 
@@ -167,12 +252,19 @@ def _part_in_words(part: Part) -> tuple[str, str]:
             return f"[{kind_of(part)}: {described(part)}]", "magenta"
 
 
-def _print_outcome(console: Console, state: AnyState, journal: JournalOptions) -> None:
-    console.print(Text.assemble(("path  ", "dim"), one_line(" ".join(state.path))))
+def _print_outcome(console: Console, shown: Shown, journal: JournalOptions) -> None:
+    state, header, last = shown.state, shown.record.header, shown.stored[-1]
     for part in state.runs if isinstance(state, MixedState) else ():
-        console.print(Text.assemble(("look  ", "dim"), f"statewright show {typed(part.run_id)}{journal.again()}"))
-    console.print(summary(state))
+        console.print(command_text(console, f"show {typed(part.run_id)}{journal.again()}", "look"))
+    console.print(Text.assemble((f"head  entry {last.seq}  ", "dim"), one_line(last.hash)))
+    print_folded(console, summary(state, standing(state, shown.holder)), 2)
+    if shown.holder is not None and not state.stop_reason:
+        word = "driven by" if shown.holder.live else "was driven by"
+        print_folded(console, Text(one_line(f"  {word} {shown.holder.owner}")), 4)
     if state.error:
-        console.print(error_text(state.error))
-    for line in what_next(state, Again(journal.again())) if not state.stop_reason else ():
-        console.print(line)
+        print_folded(console, error_text(state.error), 2)
+    if state.stop_reason:
+        console.print(command_text(console, f"why {typed(shown.run_id)}{journal.again()}", "why"))
+    elif shown.holder is None or not shown.holder.live or state.waiting:
+        for line in what_next(console, state, Again(journal.again(), again(header.equipment))):
+            console.print(line)

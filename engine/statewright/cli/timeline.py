@@ -2,34 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.text import Text
 
-from statewright.cli.output import first_line, one_line
+from statewright.cli.event_words import (
+    counted,
+    first_line,
+    resent_in_words,
+    seconds,
+    tokens_in_words,
+    words_of_run,
+    words_of_statement,
+    words_of_tool,
+)
+from statewright.cli.layout import arguments_in_brief, folded, in_brief, result_in_brief
+from statewright.cli.output import one_line
 from statewright.config.settings import RetryConfig
-from statewright.core.deciding_code import in_words
 from statewright.journal.entry import MACHINES
-from statewright.runtime.observers import RunEvent
-from statewright.tools.ask_if import asked_if_in_words
+from statewright.runtime.observers import EventPayload, RunEvent
 from statewright_states.call import events as of_call
-from statewright_states.plan_build import events as of_plan_build
-from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run import events as of_run
-from statewright_states.run.facts import CutOff, Finish
 from statewright_states.tool import events as of_tool
 from statewright_states.tool.table import TOOL
-from statewright_states.words.vocabulary import (
-    CancelRequested,
-    CodeChangeAccepted,
-    EngineFailed,
-    Purpose,
-    Resumed,
-    RunStalled,
-    StopRequested,
-)
+from statewright_states.words.messages import Message
+from statewright_states.words.vocabulary import Purpose, Resumed
 
 TONES: Mapping[str, str] = {
     "success": "bold green",
@@ -51,7 +49,19 @@ TONES: Mapping[str, str] = {
 """How a state is set, and what the list of runs calls one; every other one is plain."""
 TONE_OF_REFUSED = "bold red"
 TELLING_OF_A_CALL = (of_call.AttemptReplied, of_call.AttemptFailed, of_call.BackoffElapsed, of_call.StepDeadline, Resumed)
-MAX_ERROR_CHARS = 80
+MAX_LINE_CHARS = 200
+STATE_COLUMN = 33
+"""Where the state stands in a line: behind number, time, row and instance."""
+WIDE = 100
+"""From so many columns on, what is said of the states begins in a column of its own."""
+
+GetMessage = Callable[[str], Message]
+"""A message from its digest; raises KeyError for one that is not at hand."""
+
+
+def no_message(digest: str) -> Message:
+    """No message is at hand."""
+    raise KeyError(digest)
 
 
 @dataclass(slots=True)
@@ -65,23 +75,39 @@ class Timeline:
     step: int = 0
     running: dict[str, str] = field(default_factory=dict[str, str])
     """The tools that run now: the call's name in the journal, and the tool's."""
+    reasons: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Why rows exist: said of a decision of which nothing else is."""
     _names: dict[str, str] = field(default_factory=dict[str, str])
+    _arguments: dict[str, str] = field(default_factory=dict[str, str])
     _since_us: dict[str, int] = field(default_factory=dict[str, int])
     _failures: dict[str, int] = field(default_factory=dict[str, int])
     _first_us: int | None = None
 
-    def follow(self, event: RunEvent) -> TimelineLine:
-        """The line of this decision."""
+    def follow(self, event: RunEvent, message: GetMessage = no_message) -> TimelineLine:
+        """The line of this decision; ``message`` gives what it names: arguments of calls, and results."""
         if self._first_us is None:
             self._first_us = event.at_us
-        self._note(event)
-        words = _of_statement(event) + event.note if event.note else self._words(event)
-        return TimelineLine((event.at_us - self._first_us) / 1_000_000, event, self._name(event), first_line(words))
+        self._note(event, message)
+        whole = self._whole(event, message)
+        words = words_of_statement(event) + event.note if event.note else self._words(event, whole)
+        words = in_brief(words.strip().partition("\n")[0], MAX_LINE_CHARS) or self.reasons.get(event.row, "")
+        at_s, name = (event.at_us - self._first_us) / 1_000_000, self._name(event)
+        if event.machine == "tool" and event.row and event.target in TOOL.final:
+            self._arguments.pop(event.instance, None)
+        return TimelineLine(at_s, event, name, words, whole)
 
     # -- what is kept ------------------------------------------------------------------------------------------------
 
-    def _note(self, event: RunEvent) -> None:
+    def _note(self, event: RunEvent, message: GetMessage) -> None:
         match event.event:
+            case of_run.ReplyReceived() as reply if event.row and reply.calls:
+                called = _at_hand(reply.message, message)
+                asked = called.tool_calls if called is not None else ()
+                self._arguments |= {request.tool: call.arguments for request, call in zip(reply.calls, asked, strict=False)}
+            case of_tool.ToolAssessed(changed=str() as changed):
+                called = _at_hand(changed, message)
+                if called is not None and called.tool_calls:
+                    self._arguments[event.instance] = called.tool_calls[0].arguments
             case of_tool.ToolRequested() as requested:
                 self._names[event.instance] = requested.request.name
             case of_call.AttemptReplied() as replied if event.row:
@@ -91,6 +117,8 @@ class Timeline:
                 self.step = max(self.step, requested.step)
             case _:
                 pass
+        if isinstance(event.event, Resumed | of_tool.ToolResumed):  # it is done again: the time between is nobody's
+            self._since_us[event.instance] = event.at_us
         if event.machine in MACHINES:
             self.stage = event.target
         elif event.machine == "tool" and event.target != event.source:
@@ -113,10 +141,30 @@ class Timeline:
 
     # -- words -------------------------------------------------------------------------------------------------------
 
-    def _words(self, event: RunEvent) -> str:
+    def _whole(self, event: RunEvent, message: GetMessage) -> str:
+        """The text that a decision is about: the arguments of a call, its result, or a reply."""
+        match event.event:
+            case of_tool.ToolRequested():
+                return self._arguments.get(event.instance, "")
+            case of_tool.ToolReturned() | of_tool.ToolFailed() | of_tool.ToolRepeated() | of_run.ReplyReceived() as told:
+                found = _at_hand(told.message, message)
+                return (found.content or "") if found is not None else ""
+            case _:
+                return ""
+
+    def _words(self, event: RunEvent, whole: str) -> str:
         if event.machine == "call":
             return self._of_call(event)
-        return _of_tool(event, self._took(event)) if event.machine == "tool" else _of_run(event)
+        if event.machine != "tool":
+            return words_of_run(event)
+        words = words_of_tool(event, self._took(event))
+        asked = event.target == "awaiting_approval" != event.source
+        if not asked and event.target not in TOOL.final and not isinstance(event.event, of_tool.ToolRequested):
+            return words
+        told = arguments_in_brief(self._arguments.get(event.instance, ""))
+        if whole and isinstance(event.event, of_tool.ToolReturned | of_tool.ToolRepeated):
+            told = f"{told} → {result_in_brief(whole)}".strip()
+        return " · ".join(filter(None, (told, words)))
 
     def _of_call(self, event: RunEvent) -> str:
         match event.event:
@@ -125,9 +173,10 @@ class Timeline:
             case of_call.CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
             case of_call.AttemptReplied() as replied:
-                return f"{self._took(event)}, {_tokens(replied)}" + _resent(replied.resent)
+                return f"{self._took(event)}, {tokens_in_words(replied)}{resent_in_words(replied.resent)}"
             case of_call.AttemptFailed() as failed:
-                told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + _resent(failed.resent)
+                told = first_line(f"{failed.error}: {failed.detail}")
+                told += resent_in_words(failed.resent)
                 return told + self._next_attempt(event, failed)
             case of_call.BackoffElapsed():
                 return "sending again"
@@ -159,6 +208,8 @@ class TimelineLine:
     event: RunEvent
     name: str
     words: str
+    whole: str = ""
+    """The text that it is about, as it was: arguments, a result, a reply."""
 
     @property
     def telling(self) -> bool:
@@ -172,159 +223,30 @@ class TimelineLine:
             return isinstance(event.event, TELLING_OF_A_CALL)
         return event.target in (*TOOL.final, "awaiting_approval") or isinstance(event.event, of_tool.ApprovalGiven)
 
-    def text(self) -> Text:
-        """The line as set: time, row, instance, state, words."""
+    def text(self, width: int | None = None) -> Text:
+        """The line as set: number, time, row, instance, state, words; in ``width`` columns, or on one line."""
         event = self.event
         tone = TONES.get(event.target, "") if event.row else TONE_OF_REFUSED if event.note.startswith("refused") else "dim"
         line = Text.assemble(
-            (f"{self.at_s:8.2f}s  ", "dim"),
-            (f"{one_line(event.row) or '-':<8}", "cyan"),
+            (f"{event.seq:>4} {self.at_s:7.2f}s ", "dim"),
+            (f"{one_line(event.row) or '-':<8} ", "cyan"),
             (f"{one_line(event.instance):<9} ", "dim"),
-            (f"{one_line(event.target):<18}", tone),
-            (f"{self.name}  " if self.name else "", "bold"),
-            self.words,
+            (one_line(event.target) if width is not None and width < WIDE else f"{one_line(event.target):<17}", tone),
+            ("  " + self.name if self.name else "", "bold"),
+            "  " + self.words,
         )
         line.rstrip()
-        return line
+        return line if width is None else folded(line, width, STATE_COLUMN + 2)
 
 
-def _tokens(replied: of_call.AttemptReplied) -> str:
-    """What a reply used, as the provider counted it, or about."""
-    if not replied.estimated_tokens:
-        return f"{replied.input_tokens} tokens in, {replied.output_tokens} out"
-    return f"about {replied.estimated_input_tokens} tokens in, {replied.estimated_output_tokens} out"
+def _at_hand(digest: str, message: GetMessage) -> Message | None:
+    try:
+        return message(digest)
+    except KeyError:
+        return None
 
 
-def _resent(count: int) -> str:
-    return f", sent {counted(count, 'time')} more: its kept connection was closed" if count else ""
-
-
-def _of_run(event: RunEvent) -> str:
-    match event.event:
-        case of_run.ContextBuilt() as built:
-            mended = "".join(f"; {what}" for what in built.mended)
-            return f"{counted(len(built.messages), 'message')}, about {built.context_tokens} tokens{mended}"
-        case of_run.ReplyReceived() as reply:
-            return _of_reply(reply)
-        case of_run.CompactionPlanned() as planned:
-            return f"{counted(planned.old, 'message')} could be summarised, {planned.dropped} would have to be dropped"
-        case of_run.CallFailed() | of_run.ContextFailed() | of_run.EstimatorFailed() | of_run.SummaryFailed() as failed:
-            return failed.error
-        case EngineFailed() | RunStalled() as defect:
-            return defect.error
-        case of_run.CallTimedOut():
-            return "the model did not reply in time"
-        case of_run.SummaryReady():
-            return "old exchanges are summarised"
-        case of_run.VerdictReached() as verdict:
-            return _of_verdict(verdict)
-        case of_run.OutcomeStated() as stated:
-            return f"{stated.actor} says: {'go on' if stated.go_on else 'end the run'}. {stated.comment}"
-        case of_run.MessageUnreadable() as unreadable:
-            return f"a message that cannot be read was left for the run: {unreadable.problem}"
-        case of_run.ToolOutcomeUnknown() as unknown:
-            return f"{unknown.tool} began, and nobody knows how it ended"
-        case of_plan_build.PlanEnded() | of_plan_build.BuildEnded() as ended:
-            return _of_child(ended.end)
-        case of_plan_build.ChildWaits() as child:
-            return f"{child.run} waits for a person"
-        case of_plan_build.ChildUnrecorded() as child:
-            return f"{child.run} cannot be recorded: {first_line(child.error, MAX_ERROR_CHARS)}"
-        case StopRequested():
-            return "stop requested"
-        case CancelRequested():
-            return "cancelled"
-        case of_run.RunDeadline():
-            return "the time for the run is up"
-        case of_run.RunDeadlinePaused() as paused:
-            return f"the run's time stands still while a person is asked; {paused.worked_us / 1_000_000:.1f} s of it were used"
-        case Resumed():
-            return "taken up again"
-        case CodeChangeAccepted() as accepted:
-            return f"goes on under other code, which was accepted: {in_words(accepted.changes)}"
-        case _:
-            return ""
-
-
-def _of_child(end: ChildEnd) -> str:
-    why = "" if end.status is Ending.SUCCESS else f", {end.stop_reason}"
-    return f"{end.run.rpartition('.')[2]}: {end.status}{why}, {counted(end.steps, 'step')}"
-
-
-def _of_reply(reply: of_run.ReplyReceived) -> str:
-    if reply.finish is Finish.LENGTH or reply.cut_off is CutOff.STATED:
-        return "is cut off by its length"
-    if reply.cut_off is CutOff.AT_CAP:
-        return "is cut off: it has as many tokens as it may have"
-    if reply.cut_off is CutOff.IN_ARGUMENTS:
-        return "is cut off in the middle of a call's arguments"
-    if reply.silent:
-        return "has nothing to say"
-    if reply.calls:
-        return f"asks for {', '.join(request.name for request in reply.calls)}"
-    return "answers" if reply.has_text else "says nothing"
-
-
-def _of_verdict(verdict: of_run.VerdictReached) -> str:
-    if not verdict.reached:
-        return "the judge could not be asked"
-    if not verdict.readable:
-        return "nobody can read the judge's words as a verdict"
-    said = "completed" if verdict.completed else "not completed"
-    return f"judged {said}, confidence {verdict.confidence:g}" + "".join(f"; {issue}" for issue in verdict.issues)
-
-
-def _of_statement(event: RunEvent) -> str:
-    """What a person said that was not counted, or what is wrong with a message; nothing for any other event."""
-    match event.event:
-        case of_tool.ApprovalGiven():
-            return f"{_of_tool(event, '')}, "
-        case of_run.OutcomeStated() | of_run.MessageUnreadable():
-            return f"{_of_run(event)}, "
-        case _:
-            return ""
-
-
-def _of_tool(event: RunEvent, took: str) -> str:
-    match event.event:
-        case of_tool.ApprovalGiven() as given:
-            return f"{given.meaning} by {given.actor}" + (f": {given.comment}" if given.comment else "")
-        case of_tool.NobodyToAsk():
-            return "nobody can be asked"
-        case of_tool.ToolAssessed() as assessed:
-            return asked_if_in_words(assessed.asked_if) if assessed.asked_if else assessed.reason
-        case of_tool.ToolFailed() as failed:
-            return f"{took}, {failed.error}"
-        case of_tool.ToolSkipped() as skipped:
-            return skipped.reason
-        case of_tool.ToolRepeated() as repeated:
-            return f"made again; the result of {repeated.earlier} stands for it"
-        case of_tool.ToolRequested() as requested:
-            request = requested.request
-            return ", ".join((request.effect, request.call_id, *map(asked_if_in_words, filter(None, (request.asked_if,)))))
-        case of_tool.ToolStopped():
-            return f"{took}, stop requested" if took else "stop requested"
-        case of_tool.ToolResumed():
-            return "taken up again"
-        case _:
-            return took if event.target in TOOL.final else ""
-
-
-def seconds(value: float) -> str:
-    """A duration in as many digits as say something: ``12 ms``, ``3.4 s``, ``2 min 05 s``."""
-    if value < 1:
-        return f"{value * 1000:.0f} ms"
-    if value < 60:
-        return f"{value:.1f} s"
-    return f"{int(value) // 60} min {int(value) % 60:02d} s"
-
-
-def counted(number: int, noun: str) -> str:
-    """``1 step``, ``2 steps``."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def live_event(kind: str, payload: Mapping[str, Any]) -> RunEvent:
+def live_event(kind: str, payload: EventPayload) -> RunEvent:
     """What ``AgentLoop`` tells its ``on_event`` callback, as a decision's view."""
     return RunEvent(
         run_id=payload["run_id"],

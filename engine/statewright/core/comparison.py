@@ -102,7 +102,7 @@ class ReplayComparison:
 
     def _keep(self, recorded: RecordedDecision, delivery: Delivery) -> None:
         """Take a decision as it is recorded: it was made by code that may have been other."""
-        commands = tuple(command_of(recorded.machine, given) for given in recorded.commands)
+        commands = tuple(command_of(self.execution.tables[recorded.machine], given) for given in recorded.commands)
         self.execution.apply(recorded.seq, delivery, EarlierDecision(recorded.answers, commands))
 
     def _end(self, place: DecisionPlace, recorded: End) -> None:

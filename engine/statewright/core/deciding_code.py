@@ -7,11 +7,13 @@ on.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from statewright.journal.entry import TABLES, RecordedDecision, decode
-from statewright.journal.reading import Record
+from statewright.journal.reading import Record, Tables
 from statewright.journal.recorder import Payloads
 from statewright_states.errors import CodeChanged
+from statewright_states.form.table import Table
 from statewright_states.words.ports import Journal
 from statewright_states.words.vocabulary import CodeChange, CodeChangeAccepted
 
@@ -28,42 +30,43 @@ def pinned_code(record: Record) -> Mapping[str, str]:
 
 
 def acceptances(record: Record) -> Iterator[RecordedDecision]:
-    """The decisions by which a change of the code was accepted."""
+    """The decisions by which a change of the code was accepted. A table of the caller's need not declare a row for it."""
     for entry in record.entries:
         for decision in entry.decisions:
-            if decision.event == CodeChangeAccepted.__name__ and decision.row is not None:
+            told = decision.row is not None or decision.machine not in TABLES
+            if decision.event == CodeChangeAccepted.__name__ and told:
                 yield decision
 
 
-async def code_changes(journal: Journal, pinned: Mapping[str, str]) -> tuple[CodeChange, ...]:
+async def code_changes(journal: Journal, pinned: Mapping[str, str], tables: Tables = TABLES) -> tuple[CodeChange, ...]:
     """The tables that other code decides in here. Reads source. Raises DeclarationError where there is none.
 
     Parts that were added do not count: whatever uses them has changed itself. So a field with a default may be added.
     """
     changes: list[CodeChange] = []
     for name, digest in pinned.items():
-        here = f"sha256:{TABLES[name].code_digest}" if name in TABLES else digest
+        here = f"sha256:{tables[name].code_digest}" if name in tables else digest
         if here != digest:
-            parts = await _changed_parts(journal, name, digest)
+            parts = await _changed_parts(journal, tables[name], digest)
             if parts is None or parts:
                 changes.append(CodeChange(name, digest, here, parts or ()))
     return tuple(changes)
 
 
-async def _changed_parts(journal: Journal, table: str, pinned: str) -> tuple[str, ...] | None:
+async def _changed_parts(journal: Journal, table: Table[Any], pinned: str) -> tuple[str, ...] | None:
     """The parts that are other, or gone; None where the list of those that are pinned is lost."""
     listed = await journal.blob(pinned)
     if listed is None:
         return None
     before: dict[str, str] = decode(listed)
-    here = TABLES[table].code
+    here = table.code
     return tuple(sorted(part for part in before if before[part] != here.get(part)))
 
 
-def kept(changes: tuple[CodeChange, ...], payloads: Payloads) -> tuple[CodeChange, ...]:
+def kept(changes: tuple[CodeChange, ...], payloads: Payloads, tables: Tables = TABLES) -> tuple[CodeChange, ...]:
     """The same changes; the lists of the code that counts from now on are put among the payloads."""
     for change in changes:
-        payloads.put(TABLES[change.table].code_form)
+        payloads.put(tables[change.table].code_form)
     return changes
 
 

@@ -26,6 +26,7 @@ from statewright.core.projection import Projection
 from statewright.core.routing import ROUTER
 from statewright.core.run_surroundings import RunSurroundings
 from statewright.journal.entry import TABLES, Delivery, End, command_id, encode
+from statewright.journal.reading import Tables
 from statewright.journal.recorder import Payloads
 from statewright.machine import Decision, EarlierDecision, Instance, machine_for
 from statewright.views.state import AgentState, PendingApproval
@@ -83,6 +84,8 @@ class Execution(ABC, Generic[I, F]):
         self.inputs = inputs
         """What the run was given at its start."""
         self.payloads = payloads
+        self.tables: Tables = TABLES
+        """The tables of all instances that there may be, by name."""
         self.main: Instance[F] = machine_for(table).new(table.name)
         """The instance that is the run itself."""
         self.instances: dict[str, Instance[Any]] = {self.main.name: self.main}
@@ -105,7 +108,7 @@ class Execution(ABC, Generic[I, F]):
     def _instance(self, delivery: Delivery) -> Instance[Any]:
         instance = self.instances.get(delivery.instance)
         if instance is None:
-            instance = machine_for(TABLES[delivery.machine]).new(delivery.instance)
+            instance = machine_for(self.tables[delivery.machine]).new(delivery.instance)
             self.instances[delivery.instance] = self.live[delivery.instance] = instance
         return instance
 
@@ -130,9 +133,13 @@ class Execution(ABC, Generic[I, F]):
         """
         return None
 
-    def defect(self, error: str) -> Event:
-        """The event that tells the run of a defect of the engine."""
+    def defect(self, error: str) -> Event | None:
+        """The event that tells the run of a defect of the engine; None for a machine whose table declares no such event."""
         return EngineFailed(error)
+
+    def repeats(self, delivery: Delivery) -> bool:
+        """Whether this delivery says what is on record already: it is not applied then."""
+        return False
 
     def take_defect(self) -> Event | None:
         """A defect since the last call of this method, as an event for the run; None where there was none."""

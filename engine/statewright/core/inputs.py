@@ -114,6 +114,10 @@ class RunInputs:
     """Who asked for the run, where that is known."""
     http: str = ""
     """Whose connections carry the requests; see ``OverHttp``."""
+    agent: str | None = None
+    """The name of the agent, where it has one."""
+    equipment: tuple[str, ...] = ()
+    """The words of a command line that give the model's address and the tools again."""
 
     @property
     def rule(self) -> ApprovalRule | None:
@@ -175,6 +179,8 @@ class RunInputs:
             parent=self.parent,
             requested_by=self.requested_by,
             http=self.http,
+            agent=self.agent,
+            equipment=self.equipment,
         )
 
 
@@ -227,6 +233,8 @@ def run_inputs(
         cards={card.name: card for card in cards},
         hooks=tuple(HookCard(**card) for card in hooks),
         requested_by=header.requested_by,
+        agent=header.agent,
+        equipment=header.equipment,
     )
 
 

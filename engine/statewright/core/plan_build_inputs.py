@@ -66,6 +66,8 @@ class PlanBuildInputs:
             policy={f"{phase}.confirm_mode": given.config.confirm_mode.value for phase, given in self.phases.items()},
             stream=build.stream,
             requested_by=build.requested_by,
+            agent=build.agent,
+            equipment=build.equipment,
         )
 
     def admitted(self, task: str) -> TaskAdmitted:
@@ -81,5 +83,6 @@ def plan_build_inputs_from(header: Header, blobs: Mapping[str, bytes]) -> PlanBu
             phase: run_inputs(header, blobs, config["models"][phase], config[phase], tools[phase], hooks[phase])
             for phase in Phase
         }
+        phases[Phase.PLAN] = replace(phases[Phase.PLAN], agent=None)  # the name is that of the agent that builds
         phases[Phase.BUILD] = replace(phases[Phase.BUILD], stream=header.stream)
         return PlanBuildInputs(header.run_id, phases, bool(config["accept_partial_plan"]))

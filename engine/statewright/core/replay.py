@@ -16,14 +16,17 @@ from statewright.core.comparison import ReplayComparison, Steps
 from statewright.core.deciding_code import acceptances, code_changed, code_changes, in_words, pinned_code
 from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import header_references, inputs_from
+from statewright.core.machine_execution import MachineExecution
+from statewright.core.machine_inputs import machine_inputs_from
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import plan_build_inputs_from
 from statewright.journal.entry import MACHINES, TABLES, Header, listed, message_digests
-from statewright.journal.reading import Record, delivery_of, read_header, read_record
+from statewright.journal.reading import Record, Tables, delivery_of, read_header, read_record
 from statewright.journal.recorder import Payloads
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
+from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -85,6 +88,12 @@ class ReplayedPlanBuild(Reproduced[PlanBuildExecution]):
     __slots__ = ()
 
 
+class ReplayedMachine(Reproduced[MachineExecution]):
+    """A run of a table of the caller's, rebuilt from its journal."""
+
+    __slots__ = ()
+
+
 async def replay(journal: Journal, run_id: str, accepted: bool | None = None) -> Replayed:
     """Replay a run of an agent. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs.
 
@@ -131,28 +140,49 @@ async def _state_of(journal: Journal, run_id: str) -> AgentState | None:
         return None
 
 
-async def _recorded(journal: Journal, run_id: str, machine: str) -> tuple[Sequence[StoredEntry], Record]:
+async def replay_machine(journal: Journal, run_id: str, table: Table[Any], accepted: bool | None = None) -> ReplayedMachine:
+    """Replay a run of a table of the caller's. As ``replay``; raises ReplayDiverged for a table that was declared otherwise.
+
+    Raises CallerError for a run of another table.
+    """
+    tables = {table.name: table}
+    stored, record = await _recorded(journal, run_id, table.name, tables)
+    settled = await _settled(journal, run_id, record, accepted, tables)
+    inputs = machine_inputs_from(record.header, table, await _blobs(journal, [record.header.task, record.header.config]))
+    execution = MachineExecution(inputs, Payloads())
+    return await _reproduced(ReplayedMachine, execution, stored, record, _steps(record, tables), settled, journal)
+
+
+async def _recorded(
+    journal: Journal, run_id: str, machine: str, tables: Tables = TABLES
+) -> tuple[Sequence[StoredEntry], Record]:
     """The entries of a run of this machine, and what they hold."""
     stored = await journal.entries(run_id)
     record = read_record(run_id, stored)
-    _same_machines(run_id, record.header)
+    if tables is TABLES:
+        require_ours(run_id, record.header)
     if record.header.machine != machine:
         raise CallerError(
             f"it is a run of the machine {record.header.machine}, and one of {machine} is expected",
             where=f"run {run_id}",
-            cure="AgentLoop and replay are for run, MixedModeRunner and replay_plan_build for plan_build",
+            cure="AgentLoop and replay are for run, MixedModeRunner and replay_plan_build for plan_build, a MachineRunner and"
+            " replay_machine for the table that they are given",
         )
+    _same_machines(run_id, record.header, tables, MACHINES.get(machine, (machine,)))
     return stored, record
 
 
-def _steps(record: Record) -> Steps:
-    return [(entry, [(decision, delivery_of(decision, entry.seq)) for decision in entry.decisions]) for entry in record.entries]
+def _steps(record: Record, tables: Tables = TABLES) -> Steps:
+    return [
+        (entry, [(decision, delivery_of(decision, entry.seq, tables)) for decision in entry.decisions])
+        for entry in record.entries
+    ]
 
 
-async def _settled(journal: Journal, run_id: str, record: Record, accepted: bool | None) -> int:
+async def _settled(journal: Journal, run_id: str, record: Record, accepted: bool | None, tables: Tables = TABLES) -> int:
     """How many decisions are taken as recorded: those before other code was accepted, or all if it is accepted now."""
     goes_on = accepted is not None and record.end is None
-    changes = await code_changes(journal, pinned_code(record)) if goes_on else ()
+    changes = await code_changes(journal, pinned_code(record), tables) if goes_on else ()
     if changes and not accepted:
         raise code_changed(run_id, changes)
     if changes:
@@ -174,7 +204,7 @@ async def _reproduced(
     try:
         ReplayComparison(header.run_id, execution, settled).through(stored, record, steps)
     except ReplayDiverged as error:
-        changes = await code_changes(journal, code)
+        changes = await code_changes(journal, code, execution.tables)
         if changes:
             error.what += f"; other code decides here than the run is pinned to: {in_words(changes)}"
         raise
@@ -203,20 +233,26 @@ def _watched_at_us(record: Record) -> int | None:
     return None
 
 
-def _same_machines(run_id: str, header: Header) -> None:
+def require_ours(run_id: str, header: Header) -> None:
+    """Raise NotAJournal for a run of a machine that is not one of this program's own."""
     if header.machine not in MACHINES:
+        of = f" ({header.table})" if header.table else ""
         raise NotAJournal(
-            f"the run is one of the machine {header.machine!r}; this version knows {', '.join(MACHINES)}",
+            f"the run is one of the machine {header.machine!r}{of}, a table of somebody's own; {', '.join(MACHINES)} are those"
+            " that are here",
             where=f"run {run_id}, entry 0",
-            cure=f"use the version that wrote it: {header.engine}",
+            cure="give its table: statewright replay RUN --table module:TABLE, or MachineRunner(TABLE, ...) to go on with it",
         )
-    for name in MACHINES[header.machine]:
-        table = TABLES[name]
+
+
+def _same_machines(run_id: str, header: Header, tables: Tables, machines: Sequence[str]) -> None:
+    for name in machines:
+        table = tables[name]
         if header.machines.get(name) != f"sha256:{table.fingerprint}":
             raise ReplayDiverged(
                 f"the table {name} is not the one that this run is pinned to",
                 where=f"run {run_id}, entry 0: pinned {header.machines.get(name)}, here sha256:{table.fingerprint}",
-                cure=f"replay it with the version that wrote it: {header.engine}",
+                cure=f"replay it with the version that wrote it: {header.engine if tables is TABLES else 'of your table'}",
                 seq=0,
             )
 

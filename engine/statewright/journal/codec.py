@@ -140,7 +140,7 @@ def _made(hint: Any, name: str, known: dict[str, Any]) -> str:
     if is_dataclass(hint):
         known[name] = encoder(cast("type", hint))
         return f"{name}({{}})"
-    if _is_union(hint):
+    if is_union(hint):
         made = [text for each in get_args(hint) if each is not NoneType and (text := _made(each, name, known)) != "{}"]
         return f"(None if {{0}} is None else {made[0].replace('{}', '{0}')})" if made else "{}"
     if get_origin(hint) is tuple:
@@ -153,7 +153,8 @@ def _bare(hint: Any) -> Any:
     return get_args(hint)[0] if get_origin(hint) is Annotated else hint
 
 
-def _is_union(hint: Any) -> bool:
+def is_union(hint: Any) -> bool:
+    """Whether a type is one of several."""
     return get_origin(hint) in (Union, UnionType)
 
 
@@ -171,7 +172,7 @@ def _reader(hint: Any) -> Reader:
         return _marked(_reader(get_args(hint)[0]), hint.__metadata__)
     if is_dataclass(hint):
         return _object(cast("type", hint))
-    if _is_union(hint):
+    if is_union(hint):
         return _either(tuple(_reader(each) for each in get_args(hint)))
     match get_origin(hint):
         case None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from statewright.journal.entry import End, Entry, Header, RecordedDecision, command_id
+from statewright.journal.entry import MACHINES, End, Entry, Header, RecordedDecision, command_id
 from statewright.journal.pinned import PinnedTable
 
 
@@ -27,6 +27,8 @@ class Consistency:
         self._given: set[str] = set()
         self._givers: set[int] = set()
         self._reason: str | None = None
+        self._keys: dict[str, int] = {}
+        """The keys of events that were sent with one, and the decisions that took them."""
 
     def begin(self, header: Header, tables: Mapping[str, PinnedTable]) -> None:
         """Take in the header, and those of its tables that could be read."""
@@ -49,6 +51,10 @@ class Consistency:
         if table is not None and (objection := table.objection(decision)):
             yield objection
         yield from self._commands(decision)
+        if decision.key is not None and (earlier := self._keys.setdefault(decision.key, decision.seq)) != decision.seq:
+            yield f"its event has the key {decision.key!r} that decision {earlier} has taken"
+        if self._main not in MACHINES and table is not None and decision.target in table.final:
+            self._reason = decision.row  # a run of a table of the caller's ends for what its last row is for
         self._states[decision.instance] = (decision.machine, decision.target)
         self._givers.add(decision.seq)
 

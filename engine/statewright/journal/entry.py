@@ -41,7 +41,10 @@ NO_HASH = "0" * 64
 TABLES: Mapping[str, Table[Any]] = {table.name: table for table in (RUN, CALL, TOOL, PLAN_BUILD)}
 
 MACHINES: Mapping[str, tuple[str, ...]] = {RUN.name: (RUN.name, CALL.name, TOOL.name), PLAN_BUILD.name: (PLAN_BUILD.name,)}
-"""For each machine that a run can be, all the machines that such a run is made of. Its instance has its machine's name."""
+"""For each machine that a run can be, all the machines that such a run is made of. Its instance has its machine's name.
+
+A run of a table of the caller's is made of that one machine, whose name is none of ``TABLES``.
+"""
 
 Answer = bool | str
 
@@ -108,8 +111,14 @@ class Header:
     session: str | None = None
     parent: str | None = None
     requested_by: str | None = None
+    table: str = ""
+    """Where the table of the caller's stood that the run is one of, as ``module:TABLE``: for people, and never imported."""
     http: str = ""
     """Whose connections carried the requests when the run began; "" for a model that is not asked over HTTP."""
+    agent: str | None = None
+    """The name of the agent that was given the task, where it has one."""
+    equipment: tuple[str, ...] = ()
+    """The words of a command line that give a model's address and tools to this run again; no key is among them."""
     optional: tuple[str, ...] = ()
     """Keys of this header that a reader may pass over although it does not know them."""
 
@@ -157,6 +166,8 @@ class RecordedDecision:
     at_us: Count | None = None
     """When it was taken; None: at the time of the entry."""
     cause: CommandId | None = None
+    key: str | None = None
+    """By which whoever sent the event made it one that is taken once; for machines of the caller's."""
     data: Mapping[str, Any] = field(default_factory=dict[str, Any])
     answers: Mapping[str, Answer] = field(default_factory=dict[str, Answer])
     row: str | None = None
@@ -197,12 +208,16 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event on its way to a machine's instance. ``cause`` is the id of the command that led to it, if any."""
+    """An event on its way to a machine's instance. ``cause`` is the id of the command that led to it, if any.
+
+    ``key`` is the sender's: an event with a key that the run has seen is not delivered again.
+    """
 
     machine: str
     instance: str
     event: Event
     cause: str | None = None
+    key: str | None = None
 
 
 def command_id(seq: int, index: int) -> str:
@@ -215,6 +230,8 @@ def decision_shape(seq: int, delivery: Delivery, source: str, decision: Decision
     shape: dict[str, Any] = {"seq": seq, "machine": delivery.machine, "instance": delivery.instance}
     if delivery.cause is not None:
         shape["cause"] = delivery.cause
+    if delivery.key is not None:
+        shape["key"] = delivery.key
     kind = type(delivery.event)
     shape["event"] = kind.__name__
     if data := encoder(kind)(delivery.event):
@@ -266,9 +283,9 @@ def message_list_fields() -> frozenset[tuple[str, str]]:
 
 
 def _declared(base: type[Any]) -> Iterator[type[Any]]:
-    """The dataclasses that are declared as kinds of this base, at any depth."""
+    """The dataclasses of this project that are declared as kinds of this base, at any depth."""
     for kind in base.__subclasses__():
-        if "__dataclass_fields__" in kind.__dict__:
+        if "__dataclass_fields__" in kind.__dict__ and kind.__module__.startswith("statewright"):
             yield kind
         yield from _declared(kind)
 
@@ -290,11 +307,16 @@ def message_digests(event: Event) -> Iterator[str]:
 
 
 def references(value: object, *, named: bool = False) -> list[str]:
-    """Every digest of a stored payload that an entry names, in order, at any depth."""
+    """Every digest of a stored payload that an entry names, in order, at any depth.
+
+    What a machine of the caller's decides about names none, whatever its fields are called.
+    """
     if isinstance(value, str):
         return [value] if named and value.startswith("sha256:") else []
     if isinstance(value, dict):
         fields, names = cast("dict[str, object]", value), digest_fields()
+        if "instance" in fields and fields.get("machine") not in TABLES:
+            return []
         return [ref for name, item in fields.items() for ref in references(item, named=named or name in names)]
     if isinstance(value, list):
         items = cast("list[object]", value)

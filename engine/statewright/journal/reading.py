@@ -22,8 +22,10 @@ from statewright.journal.entry import (
 from statewright.journal.upcasters import Recorded, upcast
 from statewright_states.errors import JournalDamaged, NotAJournal
 from statewright_states.form.row import Command, Event
+from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import StoredEntry
+from statewright_states.words.vocabulary import CodeChangeAccepted, EngineFailed, Resumed
 
 
 def read_entry(data: bytes) -> tuple[Header | Entry, list[str]]:
@@ -153,15 +155,22 @@ def _required(run_id: str, stored: StoredEntry) -> Header | Entry:
 # -- events ----------------------------------------------------------------------------------------------------------
 
 
+Tables = Mapping[str, Table[Any]]
+"""The tables that the machines of a run are declared by, by name."""
+
+FROM_THE_ENGINE = (Resumed, CodeChangeAccepted, EngineFailed)
+"""What a machine of the caller's may be told although its table does not declare it; it is refused then, on record."""
+
+
 @cache
-def _events(machine: str) -> Mapping[str, type[Event]]:
-    return {kind.__name__: kind for kind in TABLES[machine].events}
+def _events(table: Table[Any]) -> Mapping[str, type[Event]]:
+    return {kind.__name__: kind for kind in (*FROM_THE_ENGINE, *table.events)}
 
 
-def delivery_of(decision: RecordedDecision, entry: int) -> Delivery:
-    """The delivery that a decision of this entry records; raises JournalDamaged when this version knows no such event."""
+def delivery_of(decision: RecordedDecision, entry: int, tables: Tables = TABLES) -> Delivery:
+    """The delivery that a decision of this entry records; raises JournalDamaged when these tables know no such event."""
     machine, name = decision.machine, decision.event
-    kind = _events(machine).get(name) if machine in TABLES else None
+    kind = _events(tables[machine]).get(name) if machine in tables else None
     where = f"entry {entry}, decision {decision.seq}"
     if kind is None:
         raise JournalDamaged(
@@ -179,26 +188,21 @@ def delivery_of(decision: RecordedDecision, entry: int) -> Delivery:
             cure="verify the journal; replay it with the version named in the run's header, or declare an upcaster",
             seq=entry,
         ) from error
-    return Delivery(machine, decision.instance, event, decision.cause)
+    return Delivery(machine, decision.instance, event, decision.cause, decision.key)
 
 
 @cache
-def _commands(machine: str) -> Mapping[str, type[Command]]:
-    return {
-        kind.__name__: kind
-        for row in TABLES[machine].rows
-        for effect in row.do
-        for given in effect.gives
-        for kind in given.kinds
-    }
+def commands_of(table: Table[Any]) -> Mapping[str, type[Command]]:
+    """The types of the commands that rows of this table give, by name."""
+    return {kind.__name__: kind for row in table.rows for effect in row.do for given in effect.gives for kind in given.kinds}
 
 
-def command_of(machine: str, given: GivenCommand) -> Command:
-    """The command that a decision of this machine records; raises JournalDamaged when this version knows no such command."""
-    kind = _commands(machine).get(given.command)
+def command_of(table: Table[Any], given: GivenCommand) -> Command:
+    """The command that a decision of this machine records; raises JournalDamaged when its table knows no such command."""
+    kind = commands_of(table).get(given.command)
     try:
         if kind is None:
-            raise ValueError(f"{machine} gives no {given.command}")
+            raise ValueError(f"{table.name} gives no {given.command}")
         return cast("Command", read(kind, given.data, "data"))
     except ValueError as error:
         raise JournalDamaged(

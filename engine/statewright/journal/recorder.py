@@ -106,6 +106,11 @@ class Recorder:
         """The decisions of the next entry have ended the run."""
         self._end = end
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was decided since the last entry."""
+        return not self._decisions
+
     async def flush(self, lease: Lease, consumed: tuple[int, ...] = ()) -> None:
         """Write the entry, if anything was decided. When it raises, nothing of it is on record."""
         if not self._decisions:

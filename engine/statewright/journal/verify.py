@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from statewright.journal.consistency import Consistency
-from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, listed, message_list_fields
+from statewright.journal.entry import NO_HASH, TABLES, End, Entry, Header, RecordedDecision, chain, listed, message_list_fields
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.reading import read_entry
 from statewright_states.errors import JournalDamaged
@@ -57,6 +57,10 @@ class Verification:
     stop_reason: str | None
     head_hash: str
     problems: tuple[Problem, ...]
+    machine: str | None = None
+    """The machine that the run is, where its header could be read."""
+    decided_again: bool = False
+    """Whether the code of its table was asked again too; that is the business of whoever has it."""
 
 
 async def verify(journal: Journal, run_id: str) -> Verification:
@@ -117,6 +121,7 @@ class _Check:
         self._number_known = True
         """Whether the next decision's number is known: not after an entry that had to be left out."""
         self._end: tuple[int, End] | None = None
+        self._machine: str | None = None
 
     def problem(self, seq: int | None, what: str, decision: RecordedDecision | None = None) -> None:
         """Note a problem, unless there are many already."""
@@ -138,6 +143,7 @@ class _Check:
             stop_reason=end.stop_reason if end else None,
             head_hash=self._head_hash,
             problems=tuple(self._problems),
+            machine=self._machine,
         )
 
     def whole(self) -> None:
@@ -227,6 +233,7 @@ class _Check:
         self._at_us = max(at_us, self._at_us)
 
     def _check_header(self, header: Header, payloads: Mapping[str, bytes]) -> None:
+        self._machine = header.machine
         if header.run_id != self._run_id:
             self.problem(0, f"it is the header of another run, {header.run_id}")
         if header.machine not in header.machines:
@@ -276,7 +283,7 @@ class _Check:
 def _message_lists(entry: Entry) -> Iterator[str]:
     """The payloads that list messages, as the decisions of an entry name them."""
     for decision in entry.decisions:
-        for event, field in message_list_fields():
+        for event, field in message_list_fields() if decision.machine in TABLES else ():
             if decision.event == event and field in decision.data:
                 yield str(decision.data[field])
 

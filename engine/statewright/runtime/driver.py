@@ -8,8 +8,9 @@ record is read, what performs the commands, and what callers see.
 
 from __future__ import annotations
 
+import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, nullcontext
 from copy import copy
 from functools import partial
@@ -22,6 +23,8 @@ from statewright.core.execution import Execution, RunExecution
 from statewright.core.inputs import Inputs, RunInputs
 from statewright.core.replay import Replayed, Reproduced, replay
 from statewright.hooks import OBSERVED, HookPoint, Hooks, SessionPoint
+from statewright.journal.entry import TABLES
+from statewright.journal.reading import Tables, read_header
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
@@ -30,20 +33,27 @@ from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.version import ENGINE
 from statewright.views.state import AgentState
-from statewright_states.errors import ConfigurationError, RunNotFound
+from statewright_states.errors import ConfigurationError, RunExists, RunNotFound
 from statewright_states.frozen import dataclass, replace
 from statewright_states.words.ports import Clock, Journal, Lease, TokenEstimator
 from statewright_states.words.vocabulary import CodeChange, CodeChangeAccepted
 
 
-class RunKeywords(TypedDict, total=False):
-    """The keywords of ``run``, ``run_sync`` and ``stream``, for type checkers; ``RunOptions`` says what they mean."""
+class NamedRunKeywords(TypedDict, total=False):
+    """The keywords for a run whose id is given, for type checkers; ``RunOptions`` says what they mean."""
 
     stream: bool
     on_stream_chunk: ChunkCallback | None
-    run_id: str | None
     session: str | None
     requested_by: str | None
+    agent: str | None
+    equipment: tuple[str, ...]
+
+
+class RunKeywords(NamedRunKeywords, total=False):
+    """The keywords of ``run``, ``run_sync``, ``start`` and ``stream``, for type checkers."""
+
+    run_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +70,10 @@ class RunOptions:
     """The session that the run belongs to: its runs go one after another."""
     requested_by: str | None = None
     """Who asks for the run."""
+    agent: str | None = None
+    """The agent's name, for the record."""
+    equipment: tuple[str, ...] = ()
+    """The words of a command line that give the model's address and the tools again, for the record: no key may be in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +82,8 @@ class Watch:
 
     on_chunk: ChunkCallback | None = None
     on_decision: DecisionCallback | None = None
+    on_live: Callable[[], None] | None = None
+    """Is called once the run is on record and can be found by its id, before anything of it is decided here."""
 
 
 NOBODY = Watch()
@@ -122,6 +138,7 @@ class Driver(ABC, Generic[I, E, P, S]):
     def __init__(self, journal: Journal, clock: Clock, shutdown: GracefulShutdown | None) -> None:
         self._journal = journal
         self._clock = clock
+        self._tables: Tables = TABLES
         self.live = Live[E, P](journal, shutdown)
 
     async def start(self, inputs: I, watch: Watch = NOBODY) -> S:
@@ -136,7 +153,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         if self.live.stopping:
             pump.stop()  # before anything else: nothing is begun after a stop
         pump.tell(inputs.admitted(header.task))
-        return await self._drive(pump, lease)
+        return await self._drive(pump, lease, watch)
 
     async def take_up(self, run_id: str, watch: Watch = NOBODY, *, accept_changed_code: bool = False) -> S:
         """Drive a run on from its record; one that has ended is left as it is. Raises RunNotFound, JournalError.
@@ -153,13 +170,31 @@ class Driver(ABC, Generic[I, E, P, S]):
             if recorded.ended:
                 await self._journal.release(lease)
                 return await self._recorded_state(recorded)
-            changes = kept(await code_changes(self._journal, recorded.code), recorded.execution.payloads)
+            changes = await code_changes(self._journal, recorded.code, self._tables)
+            changes = kept(changes, recorded.execution.payloads, self._tables)
             pump = self._pump_on(recorded, lease, watch, changes)
             await pump.take_posted()
         except BaseException:
             await self._journal.release(lease)
             raise
-        return await self._drive(pump, lease)
+        return await self._drive(pump, lease, watch)
+
+    async def recorded(self, run_id: str) -> S:
+        """A run as its record has it now; it is not driven. Raises RunNotFound, JournalDamaged, ReplayDiverged."""
+        return await self._recorded_state(await self._replay(run_id, accepted=True))
+
+    async def require_same(self, inputs: I) -> None:
+        """Raise RunExists unless the run on record was begun with this prompt and history."""
+        recorded = read_header(inputs.run_id, await self._journal.entries(inputs.run_id))
+        wanted = inputs.header(recorded.at_us, ENGINE, Payloads())
+        pinned = {"prompt": (recorded.task, wanted.task), "history": (recorded.history, wanted.history)}
+        differ = [name for name, (there, here) in pinned.items() if there != here]
+        if differ:
+            raise RunExists(
+                f"the run {inputs.run_id!r} was begun with another {' and another '.join(differ)}",
+                where=f"run {inputs.run_id}",
+                cure="begin this task under another run id, or give what the run was begun with",
+            )
 
     def _pump_on(self, recorded: Reproduced[E], lease: Lease, watch: Watch, changes: tuple[CodeChange, ...]) -> Pump[E, P]:
         """The pump of a run that goes on where its record ends. ``changes`` of the code are accepted, on record."""
@@ -178,8 +213,11 @@ class Driver(ABC, Generic[I, E, P, S]):
                 pump.deliver(*told)
         return pump
 
-    async def _drive(self, pump: Pump[E, P], lease: Lease) -> S:
+    async def _drive(self, pump: Pump[E, P], lease: Lease, watch: Watch) -> S:
         async with self.live.driven(pump, lease):
+            if watch.on_live is not None:
+                watch.on_live()
+                await asyncio.sleep(0)  # whoever waits for that may look at the run before anything happens in it
             await self._pumped(pump)
         return await self._state(pump)
 

@@ -14,17 +14,18 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, Generic, Protocol, TypeVar
 
 from statewright.core.execution import Applied, Execution
 from statewright.journal.entry import Delivery
 from statewright.journal.recorder import Recorder
-from statewright.runtime.effects.equipment import Deliver
+from statewright.runtime.effects.equipment import Deliver, LeftAlone
 from statewright.runtime.observers import Observers, run_event
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Refused
-from statewright_states.words.ports import Clock, Journal, Lease, Timer
+from statewright_states.words.ports import Clock, Journal, Lease, PostedMessage, Timer
 from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
 
 RENEW_S = 10.0
@@ -51,8 +52,8 @@ class Performing(Protocol):
         """Whether somebody outside was asked and can carry the run on: then a run with nothing under way is not stalled."""
         ...
 
-    def event_from(self, message: bytes) -> tuple[str, str, Event]:
-        """What a message that another process has left means for this run."""
+    def event_from(self, message: bytes) -> Delivery:
+        """What a message that another process has left means for this run. Raises LeftAlone where it is to stay where it is."""
         ...
 
     def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
@@ -121,9 +122,13 @@ class Pump(Generic[C, P]):
 
     # -- from outside ------------------------------------------------------------------------------------------------
 
-    def deliver(self, machine: str, instance: str, event: Event, cause: str | None = None, posted: int | None = None) -> None:
-        """Hand in an event, on the event loop's thread. ``posted`` is the message in the journal that it came from."""
-        self._inbox.append((Delivery(machine, instance, event, cause), posted))
+    def deliver(self, machine: str, instance: str, event: Event, cause: str | None = None) -> None:
+        """Hand in an event, on the event loop's thread."""
+        self.hand_in(Delivery(machine, instance, event, cause))
+
+    def hand_in(self, delivery: Delivery, posted: int | None = None) -> None:
+        """Hand in a delivery, on the event loop's thread. ``posted`` is the message in the journal that it came from."""
+        self._inbox.append((delivery, posted))
         self._awake()
 
     async def take_posted(self) -> None:
@@ -131,7 +136,11 @@ class Pump(Generic[C, P]):
         for message in await self._journal.posted(self._lease.run_id):
             if message.id not in self._handed_in:
                 self._handed_in.add(message.id)
-                self.deliver(*self._performer.event_from(message.data), posted=message.id)
+                self._take_message(message)
+
+    def _take_message(self, message: PostedMessage) -> None:
+        with suppress(LeftAlone):
+            self.hand_in(self._performer.event_from(message.data), message.id)
 
     def take_up(self) -> None:
         """Go on where the record ends: commands that become events are applied, effects are dropped.
@@ -195,6 +204,8 @@ class Pump(Generic[C, P]):
             delivery, posted = self._inbox.popleft()
             if posted is not None:
                 self._consumed.append(posted)
+            if self.execution.repeats(delivery):
+                continue
             durable = durable or delivery.event.durable
             self._apply(delivery)
             self._follow()
@@ -232,7 +243,9 @@ class Pump(Generic[C, P]):
             self._performer.ended(delivery.instance)
         if isinstance(applied.decision, Refused) and delivery.cause is not None:
             # The event was caused inside the run, and no row takes it: a defect. It ends the run, which would wait for ever.
-            self.tell(self.execution.defect(applied.decision.why))
+            defect = self.execution.defect(applied.decision.why)
+            if defect is not None:
+                self.tell(defect)
 
     async def _stalled(self) -> None:
         """Nothing is under way and nobody is asked: a declared row ends the run, unless a message was left meanwhile."""
@@ -270,6 +283,8 @@ class Pump(Generic[C, P]):
     # -- the record --------------------------------------------------------------------------------------------------
 
     async def _flush(self) -> None:
+        if self._recorder.empty:
+            return
         consumed, self._consumed = tuple(self._consumed), []
         await self._recorder.flush(self._lease, consumed)
         if self._seen:

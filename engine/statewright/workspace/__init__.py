@@ -12,6 +12,6 @@ from __future__ import annotations
 from statewright.workspace.declared import workspace_tools
 from statewright.workspace.folder import Workspace
 from statewright.workspace.index import RepoIndex, workspace_prompt
-from statewright.workspace.refusal import WorkspaceRefusal
+from statewright_states.errors import WorkspaceRefusal
 
 __all__ = ["RepoIndex", "Workspace", "WorkspaceRefusal", "workspace_prompt", "workspace_tools"]

@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from statewright.workspace.paths import shown
-from statewright.workspace.refusal import WorkspaceRefusal
+from statewright_states.errors import WorkspaceRefusal
 from statewright_states.frozen import dataclass
 
 PASSED_ON = ("PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR")

@@ -13,10 +13,10 @@ from statewright.workspace.folder import Workspace
 from statewright.workspace.gitignore import check_available
 from statewright.workspace.index import described
 from statewright.workspace.paths import shown, shown_path
-from statewright.workspace.refusal import WorkspaceRefusal
 from statewright.workspace.search import candidates, name_filter, plain_matches, regex_matches, told
 from statewright.workspace.text_files import page_of, text_of
 from statewright.workspace.walk import EntryKind, FolderEntry, Walk
+from statewright_states.errors import WorkspaceRefusal
 
 MAX_CHARS = 15_000
 """How long a result may be: below the bound at which the loop cuts results, so that none is cut in its middle."""

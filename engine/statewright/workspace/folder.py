@@ -22,8 +22,8 @@ from pathlib import Path
 from statewright.journal.stores.identity import is_in_use
 from statewright.journal.stores.schema import HEAD_BYTES, is_journal_head
 from statewright.workspace.paths import Parts, parts_of, path_problem, shown, shown_path
-from statewright.workspace.refusal import WorkspaceRefusal, refusal_of
-from statewright_states.errors import ConfigurationError
+from statewright.workspace.refusal import refusal_of
+from statewright_states.errors import ConfigurationError, WorkspaceRefusal
 from statewright_states.frozen import dataclass
 
 MAX_FILE_BYTES = 10_000_000

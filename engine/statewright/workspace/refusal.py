@@ -6,7 +6,7 @@ import errno
 import os
 
 from statewright.workspace.paths import Parts, shown_path
-from statewright_states.errors import StatewrightError
+from statewright_states.errors import WorkspaceRefusal
 
 _WORDS = {
     errno.ENOENT: ("there is no such file or folder", "list_files shows what there is"),
@@ -17,10 +17,6 @@ _WORDS = {
     errno.ENOSPC: ("the disk is full; nothing was changed", "make room, then do it again"),
     errno.EROFS: ("the file system is read-only", "leave it as it is"),
 }
-
-
-class WorkspaceRefusal(StatewrightError):
-    """A tool of the workspace does not do what it was asked. What the model reads is the text of this error."""
 
 
 def refusal_of(error: OSError, parts: Parts) -> WorkspaceRefusal:

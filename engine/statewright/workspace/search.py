@@ -14,9 +14,9 @@ from typing import Any
 from statewright.tools.sensitive_paths import is_sensitive
 from statewright.workspace.folder import Workspace
 from statewright.workspace.paths import Parts, shown, shown_path
-from statewright.workspace.refusal import WorkspaceRefusal
 from statewright.workspace.text_files import decoded, shortened
 from statewright.workspace.walk import EntryKind, FolderEntry, Walk
+from statewright_states.errors import WorkspaceRefusal
 from statewright_states.frozen import dataclass
 
 MAX_MATCHES = 200

@@ -7,7 +7,7 @@ from itertools import accumulate, takewhile
 
 from statewright.workspace.folder import StoredFile
 from statewright.workspace.paths import Parts, shown_path
-from statewright.workspace.refusal import WorkspaceRefusal
+from statewright_states.errors import WorkspaceRefusal
 from statewright_states.frozen import dataclass
 
 _BOM = "\ufeff"

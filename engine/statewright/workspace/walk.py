@@ -16,7 +16,7 @@ from enum import Enum
 from statewright.workspace.folder import Workspace, in_our_words, read_at
 from statewright.workspace.gitignore import GitIgnore, is_ignored, read_gitignore
 from statewright.workspace.paths import Parts
-from statewright.workspace.refusal import WorkspaceRefusal
+from statewright_states.errors import WorkspaceRefusal
 from statewright_states.frozen import dataclass
 
 MAX_ENTRIES = 50_000

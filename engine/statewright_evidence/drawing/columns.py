@@ -1,4 +1,7 @@
-"""Every row of a machine in three columns of cards: a card for each state, a section for each way out of it."""
+"""Every row of a machine in columns of cards: a card for each state, a section for each way out of it.
+
+Three columns, or fewer where a name is so long that it would not fit into a third of the width.
+"""
 
 from __future__ import annotations
 
@@ -65,9 +68,10 @@ class SetCard:
 def columns(cards: Sequence[Card], width: float) -> tuple[list[SetCard], float]:
     """The cards that have rows, from the top of the first column to the foot of the last, and the height of it all."""
     shown = [card for card in cards if card.sections]
-    each = (width - (COLUMNS - 1) * COLUMN_GAP) / COLUMNS
+    count = max(1, min(COLUMNS, int((width + COLUMN_GAP) / (least_width(shown) + COLUMN_GAP))))
+    each = (width - (count - 1) * COLUMN_GAP) / count
     heights = [_card(card, Box(0, 0, each, 0)).box.height + CARD_GAP for card in shown]
-    breaks = _breaks(heights)
+    breaks = _breaks(heights, count)
     found = list[SetCard]()
     for number, (start, end) in enumerate(pairwise(breaks)):
         y = 0.0
@@ -77,7 +81,31 @@ def columns(cards: Sequence[Card], width: float) -> tuple[list[SetCard], float]:
     return found, max((card.box.bottom for card in found), default=0.0)
 
 
-def _breaks(heights: Sequence[float]) -> list[int]:
+def least_width(cards: Sequence[Card]) -> float:
+    """The width in which every name of these cards fits, since a name is never broken; 0 where there are none."""
+    found = [0.0]
+    for card in cards:
+        found += [text_width(word, _title_size(card), bold=True) for word in card.title.split()]
+        for section in card.sections:
+            found.append(text_width(section.title, TYPE, bold=True))
+            indent = _indent(section)
+            for line in section.lines:
+                event = text_width(f"{STOP * line.stop}{line.event}", TYPE, bold=True)
+                conditions = (text_width(condition, TYPE) for condition in line.when)
+                found += [indent + width for width in (event, *conditions)]
+    return max(found) + 2 * PADDING
+
+
+def _title_size(card: Card) -> int:
+    return 13 if card.group else 16
+
+
+def _indent(section: CardSection) -> float:
+    """Where what stands beside the ids of a section begins."""
+    return max(text_width(line.row, TYPE, bold=True) for line in section.lines) + ID_GAP
+
+
+def _breaks(heights: Sequence[float], count: int) -> list[int]:
     """Where columns begin, so that the tallest is as low as the order of the cards allows."""
     for limit in sorted(
         {sum(heights[start:end]) for start in range(len(heights)) for end in range(start + 1, len(heights) + 1)}
@@ -88,14 +116,13 @@ def _breaks(heights: Sequence[float]) -> list[int]:
                 breaks.append(number)
                 filled = 0.0
             filled += height
-        if len(breaks) <= COLUMNS and max(heights) <= limit:
+        if len(breaks) <= count and max(heights) <= limit:
             return [*breaks, len(heights)]
     return [0, len(heights)]
 
 
 def _card(card: Card, place: Box) -> SetCard:
-    size = 13 if card.group else 16
-    title = fill(card.title.split(), place.width - 2 * PADDING, size)
+    title = fill(card.title.split(), place.width - 2 * PADDING, _title_size(card))
     head = HEAD_HEIGHT + (len(title) - 1) * 16
     titles = [SetText("name", text, place.x + place.width / 2, place.y + 20 + number * 16) for number, text in enumerate(title)]
     y = place.y + head
@@ -111,7 +138,7 @@ def _section(section: CardSection, place: Box) -> SetSection:
     y = place.y + SECTION_GAP + LINE_HEIGHT
     texts = [SetText("name", section.title, place.x + PADDING, y - 4, bold=True)]
     rows = list[SetRow]()
-    indent = max(text_width(line.row, TYPE, bold=True) for line in section.lines) + ID_GAP
+    indent = _indent(section)
     for event, lines in section.by_event():
         if len(lines) > 1:
             y += LINE_HEIGHT

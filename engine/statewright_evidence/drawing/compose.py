@@ -14,6 +14,7 @@ from statewright_evidence.drawing.picture import (
     EdgeKind,
     Picture,
     element_id,
+    good_ends,
     happy_path,
     happy_steps,
 )
@@ -141,7 +142,7 @@ class _Composer:
         return EdgeKind.BACK if order(target) <= min(map(order, states)) else EdgeKind.ONWARD
 
     def outcome(self, end: StrEnum) -> EdgeKind:
-        if end in self.happy_states:
+        if end in good_ends(self.table):
             return EdgeKind.SUCCESS
         return EdgeKind.FAILED if end.value == "failed" else EdgeKind.PARTIAL
 

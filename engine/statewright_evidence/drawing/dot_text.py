@@ -8,7 +8,7 @@ from typing import Any
 
 from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.picture import Card, CardLine, CardSection, Edge, EdgeKind, Picture
-from statewright_evidence.drawing.style import pen
+from statewright_evidence.drawing.style import PALETTE, pen
 from statewright_states.form.table import Table
 
 FONT_SIZE = 11
@@ -77,7 +77,14 @@ def _node(card: Card) -> str:
         fields.append(f"<s{number}> " + "".join(_record_text(text) + "\\l" for text in _section_lines(section)))
     per_char = GROUP_TITLE_INCHES_PER_CHAR if card.group else STATE_TITLE_INCHES_PER_CHAR
     width = max(map(len, _title_lines(card))) * per_char + 0.2
-    return f'{_quoted(card.id)} [id={_quoted(card.id)}, width={width:.2f}, label="{"|".join(fields)}"];'
+    return f'{_quoted(card.id)} [id={_quoted(card.id)}, width={width:.2f}, label="{"|".join(fields)}"{_colours(card)}];'
+
+
+def _colours(card: Card) -> str:
+    """An end is filled with the colour of its kind, as in the other drawings."""
+    if card.outcome is None:
+        return ""
+    return f', style=filled, color="{PALETTE[card.outcome][0]}", fillcolor="{PALETTE[f"{card.outcome}-tint"][0]}"'
 
 
 def _edges(drawn: Picture) -> Iterable[str]:

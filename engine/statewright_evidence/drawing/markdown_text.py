@@ -8,7 +8,7 @@ from typing import Any
 from statewright_evidence.drawing.decision_text import decisions, matrix
 from statewright_evidence.drawing.machines import theory_of
 from statewright_evidence.drawing.markdown_parts import code, linked, plain, table
-from statewright_evidence.drawing.picture import happy_path
+from statewright_evidence.drawing.picture import good_ends, happy_path
 from statewright_states.form.question import show_answer
 from statewright_states.form.table import Table
 from statewright_states.requirements import stated_in
@@ -45,7 +45,8 @@ def _states(machine: Table[Any]) -> Iterable[str]:
 
 
 def _state(machine: Table[Any], state: str) -> tuple[str, ...]:
-    kind = "initial" if state == machine.initial else "final" if state in machine.final else ""
+    end = "final, good" if state in good_ends(machine) else "final" if state in machine.final else ""
+    kind = "initial" if state == machine.initial else end
     rows = sum(state in row.sources for row in machine.rows)
     ignores = sum(state in ignore.sources for ignore in machine.ignores)
     return code(state), kind, str(rows), str(ignores)

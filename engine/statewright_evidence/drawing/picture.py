@@ -133,6 +133,11 @@ def happy_steps(table: Table[Any]) -> list[tuple[StrEnum, str, StrEnum]]:
     return steps
 
 
+def good_ends(table: Table[Any]) -> frozenset[StrEnum]:
+    """The final states that one wishes for: those that are declared to be, else those that the happy path comes to."""
+    return table.good or table.final.intersection(after for _, _, after in happy_steps(table))
+
+
 def happy_path(table: Table[Any]) -> tuple[str, ...]:
     """State, row, state, row, … state: the happy path as people say it; empty where none is declared."""
     steps = happy_steps(table)

@@ -17,6 +17,7 @@ from re import ASCII, Match, fullmatch, sub
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
+from statewright_evidence.drawing.picture import good_ends
 from statewright_evidence.drawing.statechart import plain_name, state_ids, stated_for
 from statewright_evidence.drawing.words import all_conditions, one_line
 from statewright_states.form.question import Answer, Condition
@@ -54,6 +55,8 @@ def _state(table: Table[Any], state: StrEnum, ids: dict[StrEnum, str]) -> Iterab
     final = state in table.final
     kind = "final" if final else "state"
     yield f"  <{kind}{_attributes({'id': ids[state]})}>"
+    if state in good_ends(table):
+        yield f"    {_comment('a good end')}"
     if ids[state] != state.value:
         yield f"    {_comment(state.value)}"
     for stated in stated_for(table, state):

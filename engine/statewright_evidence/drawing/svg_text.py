@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 from xml.sax.saxutils import escape
 
-from statewright_evidence.drawing.columns import columns
+from statewright_evidence.drawing.columns import columns, least_width
 from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
 from statewright_evidence.drawing.picture import EdgeKind, Picture
@@ -48,7 +48,7 @@ def svg(table: Table[Any]) -> str:
     titles = {card.id: card.title for card in drawn.cards}
     order = {node.card.id: number for number, node in enumerate(found.nodes)}
     ordered = sorted(drawn.cards, key=lambda card: (card.last, order.get(card.id, len(order))))
-    width = max(PAGE_WIDTH, found.width + 2 * MARGIN)
+    width = max(PAGE_WIDTH, *(room + 2 * MARGIN for room in (found.width, least_width(ordered))))
     placed, rows_height = columns(ordered, width - 2 * MARGIN)
     rows_top = OVERVIEW_TOP + found.height + ROWS_GAP
     left = max(0.0, (width - 2 * MARGIN - found.width) / 2)
@@ -76,7 +76,9 @@ def _summary(drawn: Picture) -> str:
     sections = [section for card in drawn.cards for section in card.sections]
     ignores = {line.row for section in sections if section.kind is EdgeKind.IGNORED for line in section.lines}
     rows = {line.row for section in sections for line in section.lines} - ignores
-    return f"{states} states, {len(rows)} rows, {len(ignores)} ignores; fingerprint {drawn.fingerprint[:16]}"
+    counts = ((states, "state"), (len(rows), "row"), (len(ignores), "ignore"))
+    told = ", ".join(f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+    return f"{told}; fingerprint {drawn.fingerprint[:16]}"
 
 
 def _legend() -> Iterable[str]:

@@ -12,8 +12,8 @@ action of its own. This is all that a machine needs to run, and ``row`` tells wh
     }).createMachine(json)
 
 A row that keeps the state has no target, and neither has an ignore; ignores stand first, because the first transition
-whose guard admits is taken. A final state stops the actor, so what is ignored there stands in the state's ``meta``. An
-event that is not declared for a state changes nothing.
+whose guard admits is taken. A final state stops the actor, so what is ignored there stands in the state's ``meta``; a good
+end has the tag ``good``. An event that is not declared for a state changes nothing.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import json
 from enum import StrEnum
 from typing import Any
 
+from statewright_evidence.drawing.picture import good_ends
 from statewright_evidence.drawing.statechart import plain_name, state_ids, stated_for
 from statewright_evidence.drawing.words import one_line
 from statewright_states.form.row import Ignore, Row
@@ -50,7 +51,8 @@ def _state(table: Table[Any], state: StrEnum, ids: dict[StrEnum, str]) -> dict[s
     stated = stated_for(table, state)
     if state in table.final:
         ignored = [{"event": each.event.__name__, **_guard(each), **_told(each)} for each in stated]
-        return {"type": "final", **named, **({"meta": {"ignored": ignored}} if ignored else {})}
+        good = {"tags": ["good"]} if state in good_ends(table) else {}
+        return {"type": "final", **named, **good, **({"meta": {"ignored": ignored}} if ignored else {})}
     transitions: dict[str, list[dict[str, Any]]] = {}
     for each in stated:
         transitions.setdefault(each.event.__name__, []).append(_transition(each, ids))

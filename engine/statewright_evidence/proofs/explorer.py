@@ -21,7 +21,7 @@ from statewright_evidence.proofs.properties import (
     S,
     Violation,
 )
-from statewright_states.errors import ConfigurationError
+from statewright_states.errors import TooManyStates
 from statewright_states.frozen import dataclass
 
 MAX_STATES = 5_000_000
@@ -59,10 +59,6 @@ def explore(model: Model[S], properties: Sequence[Property[S]], *, max_states: i
             raise
     findings = tuple(_find(search, claimed) for claimed in properties if complete or claimed.name in search.broken)
     return Exploration(model, search.states, search.graph, findings, complete)
-
-
-class TooManyStates(ConfigurationError):
-    """A model has more states than were allowed."""
 
 
 class _Search(Generic[S]):

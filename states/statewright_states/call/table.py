@@ -222,7 +222,7 @@ TRANSIENT, UNAVAILABLE, OVERFLOW, REJECTED, BLOCKED = Fault
 CALL: Table[CallFacts] = Table(
     "call", CallState, facts=CallFacts, initial=S.SENDING, final=ENDS, fold=fold,
     unreported=(CancelRequested,),  # the run has given the call up
-    happy=("CALL-01", "CALL-02", "CALL-03"),
+    happy=("CALL-01", "CALL-02", "CALL-03"), good=(S.REPLIED,),
     rows=(
         # -- a request goes out, a reply comes back ------------------------------------------------------------------
         Row("CALL-01", S.SENDING,     CallRequested,   SAME,          do=(watch_step_deadline, send),

@@ -21,6 +21,7 @@ def check(table: Declaration, cells: Mapping[CellKey, Cell]) -> None:
     _ids_are_unique(table)
     _rows_serve_a_requirement(table)
     _states_are_declared(table)
+    _good_ends_are_final(table)
     _final_states_have_no_exit(table)
     _questions_have_one_meaning(table)
     _questions_are_asked_once(table)
@@ -76,6 +77,18 @@ def _states_are_declared(table: Declaration) -> None:
                 f"the state {state!r} is not one of this table's",
                 where,
                 f"use one of: {', '.join(table.states)}",
+            )
+
+
+def _good_ends_are_final(table: Declaration) -> None:
+    for state in table.good:
+        if state not in table.final:
+            raise _broken(
+                "good-ends-are-final",
+                table,
+                f"{state} is declared to be a good end, and is no final state",
+                "good",
+                f"use one of: {', '.join(table.final)}",
             )
 
 

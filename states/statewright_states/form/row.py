@@ -288,6 +288,7 @@ class Declaration:
 
     ``ends`` says for each final state what a row that leads there gives: whoever waits for the end is told by it. It is
     empty where nobody is told. ``unreported`` are the events by which whoever would be told ends an instance itself.
+    ``good`` are the final states that one wishes for, for drawings only as well.
     """
 
     name: str
@@ -300,6 +301,7 @@ class Declaration:
     facts: type = object
     ends: Mapping[StrEnum, Given] = field(default_factory=dict[StrEnum, Given])
     unreported: tuple[type[Event], ...] = ()
+    good: tuple[StrEnum, ...] = ()
 
     @property
     def stated(self) -> tuple[Row | Ignore, ...]:

@@ -65,6 +65,8 @@ class Table(Generic[F]):
     ``facts`` is the frozen dataclass of the machine's data; called without arguments it gives the facts at the start.
     ``final`` are the final states; a mapping says of each what a row that leads there gives, exactly once and no other row:
     whoever waits for the end is told by it. After the events in ``unreported`` nobody is: whoever would be told sent them.
+    ``happy`` are the ids of the rows of the usual path, ``good`` the final states that one wishes for (default: those that
+    the usual path comes to). Drawings show both; neither decides anything.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class Table(Generic[F]):
         rows: Sequence[Row[F]],
         ignores: Sequence[Ignore[F]] = (),
         happy: Sequence[str] = (),
+        good: Sequence[StrEnum] = (),
         unreported: Sequence[type[Event]] = (),
     ) -> None:
         declared = Declaration(
@@ -92,6 +95,7 @@ class Table(Generic[F]):
             facts,
             final if isinstance(final, Mapping) else {},
             tuple(unreported),
+            tuple(good),
         )
         cells = declared.cells()
         check(declared, cells)
@@ -103,6 +107,7 @@ class Table(Generic[F]):
         self.rows = declared.rows
         self.ignores = declared.ignores
         self.happy = declared.happy
+        self.good = frozenset(declared.good)
         self.cells: Mapping[CellKey, Cell] = cells
         self.new_facts: Callable[[], F] = facts
         self._facts = facts

@@ -203,7 +203,7 @@ FINAL = tuple(ENDS)
 # fmt: off
 PLAN_BUILD: Table[PlanBuildFacts] = Table(
     "plan_build", PlanBuildState, facts=PlanBuildFacts, initial=S.PLANNING, final=ENDS, fold=fold,
-    happy=("PLAN-01", "PLAN-02", "PLAN-08"),
+    happy=("PLAN-01", "PLAN-02", "PLAN-08"), good=(S.SUCCESS,),
     rows=(
         # -- the plan ------------------------------------------------------------------------------------------------
         Row("PLAN-01", S.PLANNING, TaskAdmitted,    SAME,       do=(start_plan,),

@@ -132,7 +132,7 @@ STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_
 # fmt: off
 RUN: Table[RunFacts] = Table(
     "run", RunState, facts=RunFacts, initial=S.ACCEPTED, final=ENDS, fold=fold,
-    happy=("RUN-01", "RUN-02", "RUN-03", "RUN-12", "RUN-40", "RUN-08"),
+    happy=("RUN-01", "RUN-02", "RUN-03", "RUN-12", "RUN-40", "RUN-08"), good=(S.SUCCESS,),
     rows=(
         # -- admission -----------------------------------------------------------------------------------------------
         Row("RUN-01", S.ACCEPTED,   RunAdmitted,   S.QUEUED,            do=(join_lane,),

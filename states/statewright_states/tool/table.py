@@ -240,7 +240,7 @@ APPROVED, REJECTED, UNDECIDED = Approval.APPROVED, Approval.REJECTED, Approval.O
 TOOL: Table[ToolFacts] = Table(
     "tool", ToolState, facts=ToolFacts, initial=S.REQUESTED, final=ENDS, fold=fold,
     unreported=(ToolSkipped, ToolCancelled),  # the run has given the call up, and counts it as settled
-    happy=("TOOL-01", "TOOL-02", "TOOL-20"),
+    happy=("TOOL-01", "TOOL-02", "TOOL-20"), good=(S.RETURNED,),
     rows=(
         # -- is it in order? -----------------------------------------------------------------------------------------
         Row("TOOL-01", S.REQUESTED, ToolRequested, SAME,                do=(assess,),

@@ -28,6 +28,7 @@ from statewright import (
     TextPart,
 )
 from statewright_providers.scripted import ScriptedProvider
+from test_cli_prove import LIGHT
 
 TOOLS = ("--tools", "tools:tools")
 ANSWER = "It is 42."
@@ -95,7 +96,8 @@ def test_show_gives_every_entry_the_path_and_the_outcome(recorded: Place) -> Non
         "CALL-02",
         "TOOL-01",
         "TOOL-20",
-        "path  RUN-01 RUN-02 RUN-03 RUN-12",
+        "path\n  RUN-01  the admission is on record before anything happens\n  RUN-02",
+        "add  a=17, b=25 → 42 · ",
         "success",
         "completed",
     ):
@@ -179,6 +181,30 @@ def test_diagram_draws_the_map_of_the_machines(place: Place) -> None:
     assert done.out.startswith("# How the machines talk")
 
 
+def test_diagram_draws_a_table_of_ones_own_whatever_its_import_prints(place: Place) -> None:
+    (place.folder / "lights.py").write_text(LIGHT)
+    done = place.run("diagram", "lights:LIGHT", "--format", "markdown")
+    assert (done.code, done.out.splitlines()[0]) == (0, "# The light machine")
+    assert "an import may print" in done.err
+    assert "| `out` | final |" in done.out
+
+
+@pytest.mark.parametrize(
+    ("table", "said"),
+    [
+        ("toll", "did you mean 'tool'?"),
+        ("lights:NOTHING", "use one of: LIGHT, ENDLESS"),
+        ("dark:LIGHT", "dark cannot be imported"),
+    ],
+)
+def test_a_table_that_cannot_be_drawn_is_refused_with_a_cure(place: Place, table: str, said: str) -> None:
+    (place.folder / "lights.py").write_text(LIGHT)
+    done = place.run("diagram", table)
+    assert (done.code, done.out) == (2, "")
+    assert said in done.err
+    assert "cure:" in done.err
+
+
 def test_a_drawing_without_a_file_goes_to_stdout(place: Place) -> None:
     done = place.run("diagram", "plan_build")
     assert done.code == 0
@@ -230,8 +256,8 @@ def test_an_open_question_shows_in_the_list_and_old_runs_may_be_left_out(recorde
     )
     done = recorded.run("runs", "--limit", "1")
     assert done.out.splitlines()[1].split()[:2] == ["run-c", "waiting"]
-    assert "2 older ones: statewright runs --limit 0" in done.err
-    assert "waits for a person: statewright show run-c" in done.err
+    assert "2 older ones:\n  statewright runs --limit 0\n" in done.err
+    assert "waits for a person:\n  statewright show run-c\n" in done.err
     assert recorded.run("doctor", "--journal", "none.db").code == 1
 
 

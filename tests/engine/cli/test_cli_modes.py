@@ -82,7 +82,7 @@ def test_a_task_is_decided_about_by_its_own_name_and_goes_on_as_a_whole(task: tu
 
 def test_a_task_is_shown_replayed_and_verified_like_any_run(task: tuple[Place, dict[str, Done]]) -> None:
     _, done = task
-    assert done["show"].out.startswith("task  openai:stub")
+    assert done["show"].out.startswith("task  agent build  openai:stub")
     for text in (
         "PLAN-02",
         "build: success, 2 steps",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from statewright.cli.timeline import Timeline, seconds
+from statewright.cli.event_words import seconds
+from statewright.cli.timeline import Timeline
 from statewright.config.settings import RetryConfig
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import (

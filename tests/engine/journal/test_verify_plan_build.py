@@ -88,7 +88,7 @@ def test_a_task_that_was_rewritten_is_no_replay_of_itself() -> None:
 
 
 def test_a_run_of_an_unknown_machine_is_told_apart() -> None:
-    with pytest.raises(NotAJournal, match="one of the machine 'lamp'; this version knows run, plan_build"):
+    with pytest.raises(NotAJournal, match="one of the machine 'lamp', a table of somebody's own; run, plan_build are those"):
         asyncio.run(replayed(put(0, machine="lamp")))
 
 

@@ -74,6 +74,7 @@ def test_a_run_of_other_code_is_refused_with_what_is_other_and_what_can_be_done(
             "accept_changed_code=True",
         ):
             assert words in str(refused.value)
+        assert (await loop_on(journal).get(RUN_ID)).waiting  # to look at it decides nothing
         assert await journal.entries(RUN_ID) == before
         assert (await loop_on(journal, says("paid")).resume(RUN_ID, accept_changed_code=True)).status == "success"
 

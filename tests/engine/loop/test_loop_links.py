@@ -26,6 +26,7 @@ from statewright.core.plan_build_inputs import PlanBuildInputs
 from statewright.hooks import Hooks
 from statewright.journal.entry import TABLES
 from statewright.journal.recorder import Payloads
+from statewright.runtime.driver import NOBODY
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
 from statewright.runtime.lanes import Lanes
@@ -100,7 +101,7 @@ def planned_task() -> Children:
     loop = AgentLoop(ScriptedProvider([]))
     phases = {phase: RunInputs(f"task.{phase}", "model", AgentConfig(), "task", (), {}) for phase in Phase}
     execution = PlanBuildExecution(PlanBuildInputs("task", phases, accept_partial_plan=False), Payloads())
-    return Children(execution, dict.fromkeys(Phase, loop), None, False, deliver, lambda: None)
+    return Children(execution, dict.fromkeys(Phase, loop), NOBODY, False, deliver, lambda: None)
 
 
 def test_each_command_is_carried_out_by_exactly_one_handler_that_its_link_names() -> None:

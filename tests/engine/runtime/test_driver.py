@@ -13,7 +13,7 @@ from statewright_providers.scripted import ScriptedProvider
 
 
 def test_what_type_checkers_are_told_is_what_the_options_are() -> None:
-    assert list(RunKeywords.__annotations__) == [field.name for field in fields(RunOptions)]
+    assert set(RunKeywords.__annotations__) == {field.name for field in fields(RunOptions)}
     types = {field.name: field.type for field in fields(RunOptions)}
     assert {name: said.__forward_arg__ for name, said in RunKeywords.__annotations__.items()} == types
 

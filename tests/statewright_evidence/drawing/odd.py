@@ -57,7 +57,9 @@ def keep(facts: LampFacts, event: Event, commands: tuple[Command, ...]) -> LampF
     return facts
 
 
-def lamp(*, name: str = "lamp", why: str = HARD, happy: tuple[str, ...] = ("L-1", "L-4")) -> Table[Any]:
+def lamp(
+    *, name: str = "lamp", why: str = HARD, happy: tuple[str, ...] = ("L-1", "L-4"), good: tuple[Lamp, ...] = ()
+) -> Table[Any]:
     """The lamp's table; its reasons hold ``why``."""
     return Table(
         name,
@@ -67,6 +69,7 @@ def lamp(*, name: str = "lamp", why: str = HARD, happy: tuple[str, ...] = ("L-1"
         final=(Lamp.END, Lamp.FAILED),
         fold=keep,
         happy=happy,
+        good=good,
         rows=(
             Row("L-1", Lamp.OFF, Pressed, Lamp.ON, when=(powered.yes,), req=("R",), why=why),
             Row("L-2", Lamp.OFF, Pressed, SAME, when=(powered.no,), req=("R",), why=why),
@@ -79,6 +82,25 @@ def lamp(*, name: str = "lamp", why: str = HARD, happy: tuple[str, ...] = ("L-1"
             Ignore("L-7", (Lamp.END, Lamp.FAILED), Broken, req=("R",), why=why),
         ),
     )
+
+
+class Sieve(StrEnum):
+    FULL = "waiting_for_the_slowest_of_all_the_deliveries_of_the_day"
+    EMPTY = "empty"
+
+
+EVENTS: tuple[type[Event], ...] = tuple(
+    dataclass(frozen=True)(type(f"SomethingRatherLongHappenedToDeliveryNumber{number}", (Event,), {})) for number in range(9)
+)
+
+
+def wordy() -> Table[Any]:
+    """One state with many rows, every second of which keeps it, and names that are wider than a column."""
+    rows = [
+        Row(f"A-LONG-ID-{number:03}", Sieve.FULL, event, SAME if number % 2 else Sieve.EMPTY, req=("R",), why="it is sieved")
+        for number, event in enumerate(EVENTS)
+    ]
+    return Table("wordy", Sieve, facts=LampFacts, initial=Sieve.FULL, final=(Sieve.EMPTY,), fold=keep, rows=rows)
 
 
 def everything(table: Table[Any]) -> tuple[Row | Ignore, ...]:

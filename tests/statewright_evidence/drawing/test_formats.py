@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odd import HARD, everything, lamp
+from odd import HARD, Lamp, everything, lamp
 from statewright_evidence.drawing import FORMATS, drawing, markdown, mermaid
+from statewright_evidence.drawing.style import PALETTE
 from statewright_states.call.table import CALL
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.question import show_answer
@@ -198,3 +199,17 @@ def test_any_name_and_any_reason_can_be_drawn(name: str, why: str) -> None:
 
 def test_a_table_without_a_happy_path_can_be_drawn() -> None:
     assert all(drawing(lamp(happy=()), name) for name in FORMATS)
+
+
+def test_the_ends_that_one_wishes_for_are_marked_in_every_format() -> None:
+    """Those that are declared; where none is, those that the happy path comes to."""
+    table = lamp(good=(Lamp.FAILED,))
+    green = PALETTE["success"][0]
+    assert "  class failed success" in mermaid(table)
+    assert f'color="{green}"' in next(line for line in drawing(table, "dot").splitlines() if 'id="lamp-failed"' in line)
+    assert '<g id="lamp-failed" class="node state success"' in drawing(table, "svg")
+    assert "| `failed` | final, good |" in markdown(table)
+    assert '<final id="failed">\n    <!-- a good end -->' in drawing(table, "scxml")
+    assert json.loads(drawing(table, "xstate"))["states"]["failed"]["tags"] == ["good"]
+    assert "| `end` | final, good |" in markdown(lamp())
+    assert "| `failed` | final |" in markdown(lamp())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from odd import lamp
+from odd import lamp, wordy
 from statewright_evidence.drawing.columns import SetCard, columns
 from statewright_evidence.drawing.compose import picture
 from statewright_evidence.drawing.lanes import overview
@@ -24,7 +24,7 @@ from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.run.table import RUN
 from statewright_states.tool.table import TOOL
 
-TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD, lamp())
+TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD, lamp(), wordy())
 PICTURES = {table.name: picture(table) for table in TABLES}
 OVERVIEWS = {name: overview(drawn) for name, drawn in PICTURES.items()}
 CARDS = {name: columns(drawn.cards, PAGE_WIDTH - 2 * MARGIN) for name, drawn in PICTURES.items()}

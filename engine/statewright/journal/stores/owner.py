@@ -14,8 +14,21 @@ import socket
 from hashlib import sha256
 from pathlib import Path
 
+from statewright_states.frozen import dataclass
+
 _PROC = Path("/proc")
 _OWNER = re.compile(r"(?P<host>.+):pid (?P<pid>\d{1,9})(?: \(started (?P<started>[\d.]+) s after boot (?P<boot>\w+)\))?")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseHolder:
+    """Who took the lease of a run and has not given it back. ``live``: the lease holds, so that process drives the run now.
+
+    Else the process died, or has not been heard of for as long as a lease holds.
+    """
+
+    owner: str
+    live: bool
 
 
 def this_process() -> str:

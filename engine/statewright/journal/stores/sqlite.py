@@ -17,7 +17,7 @@ from typing import Literal, TypeVar, get_args
 from statewright.clock import SystemClock
 from statewright.journal.stores.faults import journal_error
 from statewright.journal.stores.identity import FileIdentity
-from statewright.journal.stores.owner import this_process
+from statewright.journal.stores.owner import LeaseHolder, this_process
 from statewright.journal.stores.refusals import (
     busy,
     ended,
@@ -170,6 +170,15 @@ class SQLiteJournal:
                 connection.execute(_NOTE_HEAD, (lease.run_id,))
 
         await self._in(self._writer, job)
+
+    async def lease_holder(self, run_id: str) -> LeaseHolder | None:
+        """Who drives the run, or died while doing so; None where nobody does. Raises RunNotFound."""
+
+        def job(connection: sqlite3.Connection) -> LeaseHolder | None:
+            _, _, _, owner, until_us = self._run(connection, run_id)
+            return None if owner is None else LeaseHolder(owner, holder(owner, until_us, self._clock.now_us()) is not None)
+
+        return await self._in(self._reader, job)
 
     # -- entries -----------------------------------------------------------------------------------------------------
 

@@ -40,3 +40,7 @@ class Deliver(Protocol):
     """Hands an event to the pump."""
 
     def __call__(self, machine: str, instance: str, event: Event, cause: str | None) -> None: ...
+
+
+class LeftAlone(Exception):
+    """A message that somebody has left for a run cannot be taken by it, and stays where it is."""

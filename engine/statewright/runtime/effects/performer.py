@@ -21,6 +21,7 @@ from statewright.context.repair import repaired
 from statewright.core.execution import RunExecution, pending_approvals
 from statewright.core.routing import ROUTER
 from statewright.hooks import AgentStart, Decided, HookPoint
+from statewright.journal.entry import Delivery
 from statewright.runtime.decisions import event_of
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.model_calls import ModelCalls
@@ -109,9 +110,9 @@ class Performer:
         """Whether a person is asked about something that is still open."""
         return any(pending.tool in self.tools.open_questions for pending in pending_approvals(self._execution))
 
-    def event_from(self, message: bytes) -> tuple[str, str, Event]:
+    def event_from(self, message: bytes) -> Delivery:
         """What a message that another process has left means for this run."""
-        return event_of(self._execution, message)
+        return Delivery(*event_of(self._execution, message))
 
     def answer_at_once(self, command: Command) -> tuple[str, str, Event] | None:
         """The event of an effect that may be answered before it is on record; None for every other effect."""

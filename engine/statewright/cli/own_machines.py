@@ -1,0 +1,150 @@
+"""Runs of a table of somebody's own on the command line: shown from the record alone, decided again where the table is given.
+
+A journal may name any module, so nothing that it names is ever imported: the person at the command line names the table.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from statewright.cli.event_words import counted, seconds
+from statewright.cli.layout import in_brief
+from statewright.cli.output import one_line, stdout_kept_for_the_answer
+from statewright.cli.timeline import TONES, TimelineLine
+from statewright.core.replay import ReplayedMachine, machine_of, replay_machine
+from statewright.journal.entry import MACHINES, Entry, Header, RecordedDecision, decode
+from statewright.journal.reading import Record
+from statewright.runtime.observers import RunEvent
+from statewright_evidence.differences.machines import load_table
+from statewright_states.errors import ConfigurationError
+from statewright_states.form.row import Event
+from statewright_states.form.table import Table
+from statewright_states.frozen import dataclass
+from statewright_states.words.ports import Journal
+
+HOW_TO_NAME = "name it yourself: --table module:TABLE, or path/to/file.py:TABLE"
+
+
+def is_own(machine: str | None) -> bool:
+    """Whether a run is one of a table that somebody else has declared."""
+    return machine is not None and machine not in MACHINES
+
+
+def table_named(named: str | None) -> Table[Any] | None:
+    """The table that the person at the command line names. Raises ConfigurationError."""
+    if named is None:
+        return None
+    if ":" not in named:
+        raise ConfigurationError(f"{named!r} names no table", where="--table", cure=HOW_TO_NAME)
+    with stdout_kept_for_the_answer():  # an import may print
+        return load_table(named)
+
+
+async def replayed_by(journal: Journal, run_id: str, table: Table[Any] | None) -> ReplayedMachine | None:
+    """The record of a run of a table of somebody's own, replayed; None for a run of one of ours. Raises as ``replay_machine``.
+
+    Raises ConfigurationError where the table is not given, or is another.
+    """
+    machine = await machine_of(journal, run_id)
+    where = f"run {run_id}"
+    if not is_own(machine):
+        if table is not None:
+            cure = "leave --table out: the tables of Statewright itself are here"
+            raise ConfigurationError(f"the run is one of {machine}, and not of {table.name}", where=where, cure=cure)
+        return None
+    if table is None:
+        what = f"the run is one of the table {one_line(machine)}, whose code is not here, so it cannot be decided again"
+        raise ConfigurationError(what, where=where, cure=HOW_TO_NAME)
+    return await replay_machine(journal, run_id, table)
+
+
+# -- what a record says without the table's code -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedRun:
+    """A run as its record alone tells it. ``ended`` is its stop reason; ``facts`` are those at its end, which are stored."""
+
+    run_id: str
+    table: str
+    """The table, and where it stood."""
+    state: str
+    ended: str | None
+    path: tuple[str, ...]
+    began_with: str
+    started_at_us: int
+    duration_s: float
+    under_way: tuple[str, ...]
+    """The commands of which nothing has come yet."""
+    facts: Any = None
+
+    def summary(self) -> Text:
+        """Where it stands, why, and what it took."""
+        told = [self.ended or "not ended", counted(len(self.path), "row"), seconds(self.duration_s), self.run_id]
+        return Text.assemble((one_line(self.state), TONES.get(self.state, "bold")), "  " + one_line(" · ".join(told)))
+
+
+async def recorded_run(journal: Journal, run_id: str, record: Record) -> RecordedRun:
+    """The run that a record holds."""
+    header, entries = record.header, record.entries
+    decisions = [decision for entry in entries for decision in entry.decisions]
+    caused = {decision.cause for decision in decisions}
+    given = [command for decision in decisions for command in decision.commands]
+    under_way = [] if record.end is not None else [command for command in given if command.id not in caused]
+    of = f" ({header.table})" if header.table else ""
+    return RecordedRun(
+        run_id=run_id,
+        table=f"{header.machine}{of}",
+        state=decisions[-1].target if decisions else "not begun",
+        ended=record.end.stop_reason if record.end else None,
+        path=tuple(decision.row for decision in decisions if decision.row is not None),
+        began_with=await _began_with(journal, header),
+        started_at_us=header.at_us,
+        duration_s=round(((entries[-1].at_us if entries else header.at_us) - header.at_us) / 1_000_000, 6),
+        under_way=tuple(f"{command.command} {command.id}" for command in under_way),
+        facts=decode(await journal.blob(record.end.output) or b"null") if record.end else None,
+    )
+
+
+async def _began_with(journal: Journal, header: Header) -> str:
+    task: Mapping[str, Any] = decode(await journal.blob(header.task) or b"{}")
+    return in_words(task.get("event", "?"), task.get("data", {}))
+
+
+def in_words(name: str, data: Mapping[str, Any]) -> str:
+    """An event as people read it: ``Charged receipt="A-1"``."""
+    return " ".join([name, *(f"{field}={json.dumps(value, ensure_ascii=False)}" for field, value in data.items())])
+
+
+def timeline(run_id: str, entries: Sequence[Entry]) -> Iterator[Text]:
+    """A line for each decision on record."""
+    first_us = entries[0].decisions[0].at_us or entries[0].at_us if entries else 0
+    for entry in entries:
+        for decision in entry.decisions:
+            event = _event(run_id, entry, decision)
+            words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
+            yield TimelineLine((event.at_us - first_us) / 1_000_000, event, "", in_brief(words)).text()
+
+
+def _event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+    note = ""
+    if decision.ignored is not None:
+        note = f"ignored ({decision.ignored})"
+    elif decision.refused is not None:
+        note = f"refused: {decision.refused}"
+    return RunEvent(
+        run_id=run_id,
+        seq=decision.seq,
+        at_us=entry.at_us if decision.at_us is None else decision.at_us,
+        machine=decision.machine,
+        instance=decision.instance,
+        event=Event(),
+        row=decision.row or "",
+        source=decision.source,
+        target=decision.target,
+        note=note,
+    )
