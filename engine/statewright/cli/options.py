@@ -17,7 +17,7 @@ from statewright.cli.output import typed
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
 from statewright.workspace import workspace_tools
-from statewright_states.errors import ConfigurationError, JournalUnavailable
+from statewright_states.errors import ConfigurationError, NoJournalYet
 from statewright_states.words.ports import Provider
 
 DEFAULT_JOURNAL = ".statewright/runs.db"
@@ -222,7 +222,7 @@ class JournalOptions:
         if create and self.journal is None:
             _make_default_folder()
         elif self.journal is None and not Path(DEFAULT_JOURNAL).exists():
-            raise JournalUnavailable(
+            raise NoJournalYet(
                 "there is no journal yet",
                 where=str(Path(DEFAULT_JOURNAL).absolute()),
                 cure="`statewright run` begins one here; name another with --journal",
