@@ -22,7 +22,6 @@ from statewright.hooks import (
     AgentStart,
     Block,
     Compaction,
-    Decision,
     Hook,
     HookPoint,
     ModelCall,
@@ -39,7 +38,7 @@ from statewright.hooks import (
 )
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
-from statewright.runtime.observers import RunEvent
+from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
 from statewright.version import __version__
@@ -99,12 +98,12 @@ __all__ = [
     "ContextConfig",
     "ContextManager",
     "CutOff",
-    "Decision",
     "DeclarationError",
     "Durability",
     "EvalResult",
     "EvaluationConfig",
     "EvaluationMode",
+    "EventPayload",
     "ExecutionEngine",
     "FilePart",
     "GracefulShutdown",

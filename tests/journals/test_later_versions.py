@@ -49,8 +49,8 @@ ADDED: dict[str, Change] = {
     ),
     "an object within": (
         f"{STATES}/words/vocabulary.py",
-        "    person: bool\n    parallel: bool\n",
-        "    person: bool\n    parallel: bool\n    weight: int | None = None\n",
+        "    parallel: bool\n    asked_if: AskedIf | None = None\n",
+        "    parallel: bool\n    asked_if: AskedIf | None = None\n    weight: int | None = None\n",
     ),
     "the header": (
         f"{ENGINE}/journal/entry.py",

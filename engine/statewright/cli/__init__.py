@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import traceback
@@ -11,10 +12,12 @@ from typing import Any
 
 from cyclopts import App, CycloptsError, Parameter
 from cyclopts.help import format_usage
+from rich.text import Text
 
 from statewright.cli.abandoned import leave_at_once_if_anything_is_given_up
 from statewright.cli.exits import Exit, exit_for
-from statewright.cli.output import one_line, printable
+from statewright.cli.layout import print_folded, program
+from statewright.cli.output import one_line, printable, remarks
 from statewright.cli.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.cli.task import with_stdin_named
 from statewright.version import ENGINE
@@ -25,6 +28,9 @@ EPILOGUE = (
     "Exit codes: 0 success, 1 failed, 2 usage or configuration, 3 partial, 4 waiting for approval, 5 verification failed, "
     "6 replay diverged, 130 interrupted."
 )
+
+COMMAND_IN_TEXT = re.compile(r"(?<![\w./-])statewright ([a-z]+)")
+"""A command in a cure: it is told as this program is called here."""
 
 app = App(
     name="statewright",
@@ -38,6 +44,7 @@ app = App(
     suppress_keyboard_interrupt=False,
 )
 COMMANDS: Mapping[str, str] = {
+    "demo": "statewright.demo.command:demo",
     "run": "statewright.cli.run:run",
     "resume": "statewright.cli.run:resume",
     "approve": "statewright.cli.decide:approve",
@@ -118,17 +125,18 @@ def _import_all() -> None:
 def _usage_error(error: CycloptsError) -> str:
     chain = error.command_chain or ()
     usage = format_usage(app, chain).plain.strip()
-    return f"{str(error).strip()}\n  usage: {usage}\n  cure:  see statewright {' '.join([*chain, '--help'])}"
+    return f"{str(error).strip()}\n  usage: {usage}\n  cure:  see {program()} {' '.join([*chain, '--help'])}"
 
 
 def _in_lines(error: StatewrightError) -> str:
     """The error as ``str`` gives it; what is foreign in it, such as a run's id, starts no line of its own."""
     what = "\n  ".join(error.what.split("\n"))
-    return str(StatewrightError(what, where=one_line(error.where), cure=one_line(error.cure)))
+    cure = COMMAND_IN_TEXT.sub(lambda found: f"{program()} {found[1]}", one_line(error.cure))
+    return str(StatewrightError(what, where=one_line(error.where), cure=cure))
 
 
 def _complain(text: str, code: Exit) -> Exit:
-    print(f"statewright: {printable(text)}", file=sys.stderr)
+    print_folded(remarks(), Text(f"statewright: {printable(text)}"), 9)
     return code
 
 

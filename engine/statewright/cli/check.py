@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
+from statewright.cli.layout import print_folded
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, RunName
 from statewright.cli.outcome import summary
 from statewright.cli.output import answers, one_line, print_json, printable, stdout_kept_for_the_answer
@@ -47,11 +48,11 @@ def replay_run(run: RunName, /, *, table: OwnTable = None, journal: JournalOptio
     console.print(Text.assemble(("same", "bold green"), f"  {recorded.decisions - recorded.settled} decisions"))
     if recorded.settled:
         told = f"{recorded.settled} decisions before them stand as recorded: other code was accepted after them"
-        console.print(Text(told, style="yellow"))
+        print_folded(console, Text(told, style="yellow"), 2)
     if changes:
         told = f"other code decides here than the run is pinned to: {in_words(changes)}"
-        console.print(Text(printable(told), style="yellow"))
-    console.print(summed_up)
+        print_folded(console, Text(printable(told), style="yellow"), 2)
+    print_folded(console, summed_up, 2)
     return Exit.SUCCESS
 
 
@@ -148,7 +149,7 @@ def _print_verification(console: Console, found: Verification) -> None:
     end = one_line(f"{found.status}/{found.stop_reason}") if found.ended else "not ended"
     looked_at = f"{found.entries} entries, {found.decisions} decisions, {found.payloads} payloads"
     head = one_line(found.head_hash[:16])
-    console.print(Text.assemble(word, f"  {one_line(found.run_id)} · {looked_at} · {end} · head {head}…"))
+    print_folded(console, Text.assemble(word, f"  {one_line(found.run_id)} · {looked_at} · {end} · head {head}…"), 2)
     if found.ok and is_own(found.machine):
         table = one_line(found.machine or "")
         told = (
@@ -158,6 +159,6 @@ def _print_verification(console: Console, found: Verification) -> None:
                 f"  its decisions fit the pinned table {table}, whose code was not asked again: --table module:TABLE does that"
             )
         )
-        console.print(Text(told, style="dim" if found.decided_again else "yellow"))
+        print_folded(console, Text(told, style="dim" if found.decided_again else "yellow"), 4)
     for problem in found.problems:
-        console.print(Text(f"  {one_line(problem.where)}: {one_line(problem.what)}", style="red"))
+        print_folded(console, Text(f"  {one_line(problem.where)}: {one_line(problem.what)}", style="red"), 4)

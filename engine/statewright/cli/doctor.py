@@ -18,8 +18,9 @@ from rich.text import Text
 from statewright.agent.agent_files import Agent, Agents
 from statewright.agent.profiles import PROFILES
 from statewright.cli.exits import Exit
+from statewright.cli.layout import in_brief, print_folded
 from statewright.cli.options import AGENT, MODEL_VARIABLE, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
-from statewright.cli.output import answers, first_line, one_line
+from statewright.cli.output import answers, one_line
 from statewright.journal.verify import verify
 from statewright.version import ENGINE
 from statewright_states.errors import JournalUnavailable, StatewrightError
@@ -61,7 +62,7 @@ def doctor(
     console = answers()
     for finding in findings:
         mark, tone = MARKS[finding.verdict]
-        console.print(Text.assemble((f"{mark} ", tone), f"{finding.name:<10} ", one_line(finding.words)))
+        print_folded(console, Text.assemble((f"{mark} ", tone), f"{finding.name:<10} ", one_line(finding.words)), 13)
     return Exit.FAILED if any(finding.verdict == "bad" for finding in findings) else Exit.SUCCESS
 
 
@@ -196,4 +197,4 @@ async def _model(model: ModelOptions) -> Diagnosis:
         return Diagnosis("model", "bad", f"{name} did not reply within {MODEL_TIMEOUT_S:g} s")
     except StatewrightError as error:
         return Diagnosis("model", "bad", f"{name}: {error.what}" + (f"; {error.cure}" if error.cure else ""))
-    return Diagnosis("model", "good", f"{name} replies: {first_line(reply.content or reply.finish_reason, 40)}")
+    return Diagnosis("model", "good", f"{name} replies: {in_brief(reply.content or reply.finish_reason, 40)}")

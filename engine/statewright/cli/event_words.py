@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from statewright.cli.output import first_line
+from statewright.cli.layout import in_brief
 from statewright.core.deciding_code import in_words
 from statewright.runtime.observers import RunEvent
+from statewright.tools.ask_if import asked_if_in_words
+from statewright_states.call import events as of_call
 from statewright_states.plan_build import events as of_plan_build
 from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run import events as of_run
@@ -21,6 +23,18 @@ from statewright_states.words.vocabulary import (
 )
 
 MAX_ERROR_CHARS = 80
+
+
+def first_line(text: str) -> str:
+    """The first line of an error, in brief."""
+    return in_brief(text.partition("\n")[0], MAX_ERROR_CHARS)
+
+
+def tokens_in_words(replied: of_call.AttemptReplied) -> str:
+    """What a reply used, as the provider counted it, or about."""
+    if not replied.estimated_tokens:
+        return f"{replied.input_tokens} tokens in, {replied.output_tokens} out"
+    return f"about {replied.estimated_input_tokens} tokens in, {replied.estimated_output_tokens} out"
 
 
 def resent_in_words(count: int) -> str:
@@ -59,7 +73,7 @@ def words_of_run(event: RunEvent) -> str:
         case of_plan_build.ChildWaits() as child:
             return f"{child.run} waits for a person"
         case of_plan_build.ChildUnrecorded() as child:
-            return f"{child.run} cannot be recorded: {first_line(child.error, MAX_ERROR_CHARS)}"
+            return f"{child.run} cannot be recorded: {first_line(child.error)}"
         case StopRequested():
             return "stop requested"
         case CancelRequested():
@@ -123,7 +137,7 @@ def words_of_tool(event: RunEvent, took: str) -> str:
         case of_tool.NobodyToAsk():
             return "nobody can be asked"
         case of_tool.ToolAssessed() as assessed:
-            return assessed.reason
+            return asked_if_in_words(assessed.asked_if) if assessed.asked_if else assessed.reason
         case of_tool.ToolFailed() as failed:
             return f"{took}, {failed.error}"
         case of_tool.ToolSkipped() as skipped:
@@ -131,7 +145,8 @@ def words_of_tool(event: RunEvent, took: str) -> str:
         case of_tool.ToolRepeated() as repeated:
             return f"made again; the result of {repeated.earlier} stands for it"
         case of_tool.ToolRequested() as requested:
-            return f"{requested.request.effect}, {requested.request.call_id}"
+            request = requested.request
+            return ", ".join((request.effect, request.call_id, *map(asked_if_in_words, filter(None, (request.asked_if,)))))
         case of_tool.ToolStopped():
             return f"{took}, stop requested" if took else "stop requested"
         case of_tool.ToolResumed():

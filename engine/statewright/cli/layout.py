@@ -31,7 +31,10 @@ def print_folded(console: Console, text: Text, indent: int = 0) -> None:
 
 
 def folded(text: Text, width: int, indent: int = 0) -> Text:
-    """The text in lines of at most ``width`` columns, broken between words. A word that is wider than a line stays whole."""
+    """The text in lines of at most ``width`` columns, broken between words; lines that go on stand behind ``indent`` blanks.
+
+    A word that is too wide for that begins further to the left, and one that is wider than ``width`` stays whole.
+    """
     lines = [piece for line in text.split("\n", allow_blank=True) for piece in _pieces(line, width, indent)]
     return Text("\n").join(lines)
 
@@ -49,7 +52,7 @@ def _pieces(line: Text, width: int, indent: int) -> Iterator[Text]:
         room, end = room - taken, word.end()
     for at, piece in enumerate(line.divide(breaks)):
         piece.rstrip()
-        yield Text.assemble(" " * indent, piece) if at else piece
+        yield Text.assemble(" " * min(indent, max(width - piece.cell_len, 0)), piece) if at else piece
 
 
 # -- in brief --------------------------------------------------------------------------------------------------------
@@ -60,9 +63,18 @@ def in_brief(text: str, max_chars: int = MAX_BRIEF_CHARS) -> str:
     line = one_line(" ".join(text[: 4 * max_chars].split()))
     if len(line) <= max_chars and len(text) <= 4 * max_chars:
         return line
-    cut = line[: max_chars - 1]
-    blank = cut.rfind(" ")
-    return f"{cut[:blank] if blank > max_chars // 2 else cut} …".replace("  ", " ")
+    room = max_chars - 2
+    blank = line[: room + 1].rfind(" ") if len(line) > room else -1
+    return f"{line[: blank if blank > room // 2 else room]} …"
+
+
+def result_in_brief(text: str) -> str:
+    """The beginning of a result; of JSON with blanks between its parts, so that it can be folded."""
+    try:
+        value: object = json.loads(text) if text[:1] in ("{", "[") and len(text) <= MAX_READ_CHARS else text
+        return in_brief(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+    except (ValueError, RecursionError):
+        return in_brief(text)
 
 
 def arguments_in_brief(arguments: str, max_chars: int = MAX_BRIEF_CHARS) -> str:

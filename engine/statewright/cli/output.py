@@ -84,17 +84,6 @@ def _typed_character(char: str) -> str:
     return f"\\u{code:04x}" if code <= 0xFFFF else f"\\U{code:08x}"
 
 
-def first_line(text: str, max_chars: int = 120) -> str:
-    """The first line of a text, for a place that has one line."""
-    line = printable(text.strip().partition("\n")[0].replace("\t", " "))
-    return line if len(line) <= max_chars else line[: max_chars - 1] + "…"
-
-
-def print_answer(text: str) -> None:
-    """The answer: as it is for a pipe, made harmless for a terminal."""
-    print(printable(text) if sys.stdout.isatty() else text, flush=True)
-
-
 def print_json(value: object) -> None:
     """One JSON document."""
     print(as_json(value), flush=True)

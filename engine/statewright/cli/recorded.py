@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from statewright.cli.timeline import GetMessage
 from statewright.core.inputs import RunInputs
 from statewright.core.replay import Replayed, ReplayedPlanBuild, machine_of, plan_build_state, replay, replay_plan_build
 from statewright.journal.entry import Entry, RecordedDecision
-from statewright.journal.reading import delivery_of, read_header
+from statewright.journal.reading import delivery_of, read_header, read_record
 from statewright.journal.stores.owner import LeaseHolder
 from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
+from statewright_states.errors import StatewrightError
+from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
 from statewright_states.words.ports import Journal
@@ -94,3 +97,26 @@ def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> Run
         target=decision.target,
         note=note,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedSoFar:
+    """What is on record of a run that goes on: its decisions as observers saw them, and the messages that they name."""
+
+    events: Sequence[RunEvent]
+    message: GetMessage
+
+
+async def recorded_so_far(journal: Journal, recorded: AnyReplayed, accepted: bool) -> Mapping[str, RecordedSoFar]:
+    """What is on record of a run, and of the runs that a task is made of, by their ids. Only views rest on it."""
+    parts: list[AnyReplayed] = [recorded]
+    if isinstance(recorded, ReplayedPlanBuild):
+        for phase in Phase:
+            with suppress(StatewrightError):  # it has not begun, or whoever takes it up says what is wrong with it
+                parts.append(await replay(journal, recorded.execution.run_of(phase), accepted))
+    found: dict[str, RecordedSoFar] = {}
+    for part in parts:
+        record = read_record(part.run_id, await journal.entries(part.run_id))
+        events = [recorded_event(part.run_id, entry, decision) for entry in record.entries for decision in entry.decisions]
+        found[part.run_id] = RecordedSoFar(events, messages_of(part))
+    return found

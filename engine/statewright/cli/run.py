@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
+from dataclasses import field
 from typing import Annotated, Any
 
 from cyclopts import Parameter
@@ -18,6 +19,7 @@ from statewright.agent.plan_build import MixedModeRunner
 from statewright.agent.sync import run_bounded
 from statewright.cli.abandoned import note_given_up
 from statewright.cli.exits import Exit
+from statewright.cli.layout import command_text
 from statewright.cli.options import (
     AGENT,
     NO_AGENT,
@@ -38,8 +40,16 @@ from statewright.cli.options import (
     actor_named,
 )
 from statewright.cli.outcome import Again, exit_of, print_outcome, remark_outcome
-from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer
-from statewright.cli.recorded import AnyState, inputs_by_phase, replayed, state_of, whole_of
+from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer, typed
+from statewright.cli.recorded import (
+    AnyState,
+    RecordedSoFar,
+    inputs_by_phase,
+    recorded_so_far,
+    replayed,
+    state_of,
+    whole_of,
+)
 from statewright.cli.runs import resolve_run
 from statewright.cli.screen import Screen
 from statewright.cli.task import task_text
@@ -53,7 +63,7 @@ from statewright.runtime.giving_up import GIVEN_UP
 from statewright.runtime.observers import ChunkCallback
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright_states.errors import ConfigurationError
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.plan_build.facts import Phase
 
 Runner = AgentLoop | MixedModeRunner
@@ -70,6 +80,16 @@ class Job:
     output: OutputOptions
     again: Again
     actor: str | None
+    so_far: Mapping[str, RecordedSoFar] = field(default_factory=dict[str, RecordedSoFar])
+    """What is on record already of the run, and of those that it is made of, by their ids."""
+
+    def timeline(self, run_id: str, retry: RetryConfig) -> Timeline:
+        """The timeline of a run, which knows what began before."""
+        timeline = Timeline(retry)
+        if run_id in self.so_far:
+            for event in self.so_far[run_id].events:
+                timeline.follow(event, self.so_far[run_id].message)
+        return timeline
 
 
 ActorOption = Annotated[str | None, Parameter(name="--as", group=AGENT)]
@@ -179,6 +199,7 @@ def resume(
                 for phase, inputs in inputs_by_phase(recorded).items()
             }
             job = Job(identity, workers, store, output, again, actor)
+            job = replace(job, so_far=await recorded_so_far(store, recorded, accept_changed_code))
 
             async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
                 return await runner.resume(identity, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code)
@@ -208,7 +229,8 @@ def _remark_what_is_given_up(loop: asyncio.AbstractEventLoop, context: dict[str,
 
 
 def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner:
-    shutdown = GracefulShutdown(screen.stopping)
+    go_on = command_text(remarks(), f"resume {typed(job.run_id)}{job.again.equipment}{job.again.journal}", "go on")
+    shutdown = GracefulShutdown(screen.stopping, lambda: screen.leave(go_on))
     approver = TerminalApprover(actor_named(job.actor), screen) if somebody_is_there() else None
 
     def loop(phase: Phase) -> AgentLoop:
@@ -221,12 +243,12 @@ def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner
             journal=job.journal,
             shutdown=shutdown,
             approver=approver,
-            on_event=screen.watching(Timeline(worker.config.retry), _heading(run_id, worker, job.journal)),
+            on_event=screen.watching(job.timeline(run_id, worker.config.retry), _heading(run_id, worker, job.journal)),
         )
 
     if Phase.PLAN not in workers:
         return loop(Phase.BUILD)
-    watching = screen.watching(Timeline(RetryConfig()), _heading(job.run_id, None, job.journal))
+    watching = screen.watching(job.timeline(job.run_id, RetryConfig()), _heading(job.run_id, None, job.journal))
     return MixedModeRunner(loop(Phase.BUILD), loop(Phase.PLAN), on_event=watching)
 
 

@@ -10,8 +10,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
-from typing import Any
+from contextlib import contextmanager, suppress
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -24,13 +23,14 @@ from statewright.cli.output import printable
 from statewright.cli.streams import STDERR
 from statewright.cli.timeline import GetMessage, Timeline, live_event
 from statewright.config.settings import RetryConfig
-from statewright.runtime.observers import EventCallback, RunEvent
+from statewright.runtime.observers import EventCallback, EventPayload, RunEvent
 from statewright_states.run.events import ReplyReceived
 from statewright_states.words.messages import StreamChunk
 
 REFRESHES_PER_SECOND = 8
 MAX_TAIL_LINES = 8
 MAX_TAIL_CHARS = 4000
+ENDED_AT_ONCE = "ended at once; what is on record stays, and can be gone on with:"
 STOPPING = "stopping after what is under way; Ctrl-C again ends at once"
 
 
@@ -48,6 +48,8 @@ class Screen:
         self._stopping = False
         self._line_is_open = False
         self._live: Live | None = None
+        self.begun = False
+        """Whether anything is on record: from then on the run can be gone on with."""
 
     def __enter__(self) -> Screen:
         self._resume()
@@ -65,7 +67,7 @@ class Screen:
         """
         headings = [heading]
 
-        def event(kind: str, payload: dict[str, Any]) -> None:
+        def event(kind: str, payload: EventPayload) -> None:
             self._timeline = timeline
             while headings:
                 self._heading(headings.pop())
@@ -81,6 +83,7 @@ class Screen:
             self._say(line.text(self._console.width if self._console.is_terminal else None))
 
     def _heading(self, text: str) -> None:
+        self.begun = True
         if not self._quiet:
             print_folded(self._console, Text(text, style="dim"), 2)
 
@@ -104,6 +107,17 @@ class Screen:
         self._stopping = True
         if self._live is None and not self._quiet:
             os.write(STDERR, f"\n{STOPPING}\n".encode())
+
+    def leave(self, farewell: Text) -> None:
+        """The second Ctrl-C came, and the process ends: take the footer away, and say how to go on with what is on record.
+
+        Called inside a signal handler, which may have interrupted a line in its middle: the console's own writing may fail.
+        """
+        with suppress(Exception):
+            self._pause()
+        opened = "\n" if self._line_is_open else ""
+        if self.begun:
+            os.write(STDERR, f"{opened}{ENDED_AT_ONCE}\n{farewell.plain}\n".encode(errors="backslashreplace"))
 
     @contextmanager
     def paused(self) -> Generator[Console]:

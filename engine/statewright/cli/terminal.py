@@ -12,6 +12,7 @@ from threading import Thread
 from rich.console import Console
 from rich.text import Text
 
+from statewright.cli.layout import print_folded
 from statewright.cli.output import one_line, printable
 from statewright.cli.screen import Screen
 from statewright.runtime.decisions import OBJECTIONS, progress
@@ -29,6 +30,7 @@ MAX_GROWTH = 10
 """Arguments that indenting makes longer than this many times are nested so deeply that nobody could read them indented."""
 MEANINGS = {"y": "yes, run it", "r": "reviewed, not decided", "n": "no", "q": "no, and end the run"}
 STATEMENTS = {"y": Statement.APPROVED, "r": Statement.REVIEWED, "n": Statement.REJECTED, "q": Statement.REJECTED}
+LOST_OUTCOME = "It had begun when the process died, and nobody knows how it ended. Look first; it is not run again."
 AFTER_A_LOST_OUTCOME = {"y": "go on", "n": "end the run"}
 
 
@@ -93,7 +95,7 @@ class TerminalApprover:
                     comment=comment.strip(),
                     ends_run=word == "q",
                 )
-            console.print(_choices(answers))
+            print_folded(console, _choices(answers), 2)
 
     async def _next_line(self) -> str | None:
         loop = asyncio.get_running_loop()
@@ -138,19 +140,16 @@ def _show(console: Console, request: ApprovalRequest, answers: dict[str, str], r
     title = "the outcome of a call is lost" if request.outcome_lost else "a call needs your approval"
     console.print()
     console.print(Text.assemble(("  ● ", "yellow"), (title, "bold yellow")))
-    console.print(
-        Text.assemble(
-            "  ", (one_line(request.name), "bold"), f"  {request.effect}  {one_line(request.call_id)}, {one_line(request.tool)}"
-        )
-    )
-    console.print(Text("\n".join(f"    {line}" for line in pretty(request.arguments).splitlines())))
+    about = f"  {request.effect}  {one_line(request.call_id)}, {one_line(request.tool)}"
+    print_folded(console, Text.assemble("  ", (one_line(request.name), "bold"), about), 4)
+    for line in pretty(request.arguments).splitlines():
+        print_folded(console, Text(f"    {line}"), 8)
     console.print(Text(f"  digest {request.digest}", style="dim"))
-    if request.outcome_lost:
-        console.print("  It had begun when the process died, and nobody knows how it ended. Look first; it is not run again.")
-    for said in (request.remark, remark):
+    lost = LOST_OUTCOME if request.outcome_lost else ""
+    for said in (lost, request.remark, remark):
         if said:
-            console.print(Text(f"  {one_line(said)}"))
-    console.print(_choices(answers))
+            print_folded(console, Text(f"  {one_line(said)}"), 2)
+    print_folded(console, _choices(answers), 2)
 
 
 def _choices(answers: dict[str, str]) -> Text:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from rich.text import Text
 
 from statewright.cli.event_words import (
-    MAX_ERROR_CHARS,
     counted,
+    first_line,
     resent_in_words,
     seconds,
+    tokens_in_words,
     words_of_run,
     words_of_statement,
     words_of_tool,
 )
-from statewright.cli.layout import arguments_in_brief, folded, in_brief
-from statewright.cli.output import first_line, one_line
+from statewright.cli.layout import arguments_in_brief, folded, in_brief, result_in_brief
+from statewright.cli.output import one_line
 from statewright.config.settings import RetryConfig
 from statewright.journal.entry import MACHINES
-from statewright.runtime.observers import RunEvent
+from statewright.runtime.observers import EventPayload, RunEvent
 from statewright_states.call import events as of_call
 from statewright_states.run import events as of_run
 from statewright_states.tool import events as of_tool
@@ -111,12 +111,14 @@ class Timeline:
             case of_tool.ToolRequested() as requested:
                 self._names[event.instance] = requested.request.name
             case of_call.AttemptReplied() as replied if event.row:
-                self.tokens += replied.input_tokens + replied.output_tokens
+                self.tokens += replied.input_tokens + replied.output_tokens + replied.estimated_tokens
             case of_call.CallRequested() as requested:
                 self._since_us[event.instance] = event.at_us
                 self.step = max(self.step, requested.step)
             case _:
                 pass
+        if isinstance(event.event, Resumed | of_tool.ToolResumed):  # it is done again: the time between is nobody's
+            self._since_us[event.instance] = event.at_us
         if event.machine in MACHINES:
             self.stage = event.target
         elif event.machine == "tool" and event.target != event.source:
@@ -156,11 +158,12 @@ class Timeline:
         if event.machine != "tool":
             return words_of_run(event)
         words = words_of_tool(event, self._took(event))
-        if event.target not in (*TOOL.final, "awaiting_approval") and not isinstance(event.event, of_tool.ToolRequested):
+        asked = event.target == "awaiting_approval" != event.source
+        if not asked and event.target not in TOOL.final and not isinstance(event.event, of_tool.ToolRequested):
             return words
         told = arguments_in_brief(self._arguments.get(event.instance, ""))
         if whole and isinstance(event.event, of_tool.ToolReturned | of_tool.ToolRepeated):
-            told = f"{told} → {in_brief(whole)}".strip()
+            told = f"{told} → {result_in_brief(whole)}".strip()
         return " · ".join(filter(None, (told, words)))
 
     def _of_call(self, event: RunEvent) -> str:
@@ -170,10 +173,10 @@ class Timeline:
             case of_call.CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
             case of_call.AttemptReplied() as replied:
-                told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
-                return told + resent_in_words(replied.resent)
+                return f"{self._took(event)}, {tokens_in_words(replied)}{resent_in_words(replied.resent)}"
             case of_call.AttemptFailed() as failed:
-                told = first_line(f"{failed.error}: {failed.detail}", MAX_ERROR_CHARS) + resent_in_words(failed.resent)
+                told = first_line(f"{failed.error}: {failed.detail}")
+                told += resent_in_words(failed.resent)
                 return told + self._next_attempt(event, failed)
             case of_call.BackoffElapsed():
                 return "sending again"
@@ -243,7 +246,7 @@ def _at_hand(digest: str, message: GetMessage) -> Message | None:
         return None
 
 
-def live_event(kind: str, payload: Mapping[str, Any]) -> RunEvent:
+def live_event(kind: str, payload: EventPayload) -> RunEvent:
     """What ``AgentLoop`` tells its ``on_event`` callback, as a decision's view."""
     return RunEvent(
         run_id=payload["run_id"],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, ValidationError
+from pydantic_core import CoreSchema
 
+from statewright.config.field_docs import field_docs, with_fields, without_fields
 from statewright_states.errors import ConfigurationError
 
 UNSHOWN = ("extra_headers", "extra_body")
@@ -16,6 +18,19 @@ class Configuration(BaseModel):
     """The base of all configuration: frozen, and unknown keys are errors that name the key and the known ones."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_enum_values=False, defer_build=True, hide_input_in_errors=True)
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        cls.__doc__ = with_fields(cls)
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        """The JSON schema, with what stands under the fields as their descriptions."""
+        shape = handler.resolve_ref_schema(made := handler(schema))
+        shape["description"] = without_fields(cls)
+        for name, text in field_docs(cls).items():
+            shape["properties"][name]["description"] = text
+        return made
 
     def __init__(self, **values: Any) -> None:
         try:

@@ -221,7 +221,7 @@ class RunExecution(Execution[RunInputs, RunFacts]):
     def _follow_tool(self, instance: Instance[ToolFacts], event: Event) -> None:
         facts = instance.facts
         if isinstance(event, ToolAssessed) and event.changed is not None:
-            self.projection.changed(instance.name, self.payloads.message(event.changed))
+            self.projection.changed(instance.name, self.payloads.message(event.changed), event.asked_if)
         if instance.ended and facts.message is not None:
             message = self.payloads.message(facts.message)
             self.conversation.settle(instance.name, message)
@@ -276,6 +276,7 @@ class RunExecution(Execution[RunInputs, RunFacts]):
             output_tokens=projection.usage.output_tokens,
             cost_microusd=facts.cost_microusd,
             verified=projection.verified(facts),
+            estimated_tokens=projection.usage.estimated_tokens,
         )
 
     def state(self, times_us: tuple[int, int]) -> AgentState:
@@ -298,6 +299,6 @@ def pending_approvals(execution: RunExecution) -> list[PendingApproval]:
             request, arguments = execution.projection.arguments_of(tool)
             facts: ToolFacts = instance.facts
             about = (tool, request.call_id, request.name, arguments, facts.arguments)
-            remark = execution.inputs.remark(request.name, arguments)
+            remark = execution.inputs.remark(request, arguments)
             pending.append(PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off, remark=remark))
     return pending

@@ -15,6 +15,8 @@ from statewright.hooks import HookCard
 from statewright.journal.entry import FORMAT, MACHINES, TABLES, Header, decode, digest, encode, listed
 from statewright.journal.recorder import Payloads
 from statewright.tools import Tool
+from statewright.tools.ask_if import asked_if_in_words
+from statewright.tools.declaration import ask_if_name
 from statewright.tools.sensitive_paths import sensitive_argument
 from statewright_states.errors import JournalDamaged
 from statewright_states.form.row import Event
@@ -23,8 +25,8 @@ from statewright_states.run.events import RunAdmitted
 from statewright_states.run.facts import RunSettings
 from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.messages import Message, ToolCall, ToolSchema
-from statewright_states.words.tool_effects import ToolEffect, needs_person
-from statewright_states.words.vocabulary import ToolRequest
+from statewright_states.words.tool_effects import ConfirmMode, ToolEffect, needs_person
+from statewright_states.words.vocabulary import AskedIf, ToolRequest
 
 HOW_TO_DECLARE = (
     "This tool declares no effect, so it counts as irreversible. Declare what it does: "
@@ -44,12 +46,15 @@ class ToolCard:
     parallel: bool
     timeout_s: float | None
     sensitive_paths: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    ask_if: str = ""
+    """The name of the function that says of the arguments whether a person is asked; empty where there is none."""
 
     @classmethod
     def of(cls, tool: Tool) -> ToolCard:
         """The card of a declared tool."""
         parameters = decode(tool.schema.parameters_json)
-        policy = (tool.effect, tool.sensitive, tool.parallel, tool.timeout_s, tool.sensitive_paths)
+        question = "" if tool.ask_if is None else ask_if_name(tool.ask_if)
+        policy = (tool.effect, tool.sensitive, tool.parallel, tool.timeout_s, tool.sensitive_paths, question)
         return cls(tool.name, tool.description, parameters, *policy)
 
     def schema(self) -> ToolSchema:
@@ -59,16 +64,16 @@ class ToolCard:
     def shape(self) -> dict[str, Any]:
         """The card as it is recorded."""
         shape = asdict(self)
-        if not self.sensitive_paths:
-            del shape["sensitive_paths"]
-        return shape
+        return {name: value for name, value in shape.items() if value or name not in ("sensitive_paths", "ask_if")}
 
     def is_sensitive(self, arguments: str) -> bool:
         """Whether a person is asked about a call with these arguments under ``confirm-sensitive``."""
         return self.sensitive or sensitive_argument(arguments, self.sensitive_paths) is not None
 
-    def remark(self, arguments: str) -> str:
+    def remark(self, arguments: str, asked_if: AskedIf | None = None) -> str:
         """What a person who is asked about a call should know besides; empty where there is nothing."""
+        if asked_if is not None and asked_if.answer:
+            return asked_if_in_words(asked_if)
         if self.effect is ToolEffect.UNDECLARED:
             return HOW_TO_DECLARE
         path = None if self.sensitive else sensitive_argument(arguments, self.sensitive_paths)
@@ -128,19 +133,29 @@ class RunInputs:
         """The first event; ``task`` is the digest of the prompt."""
         return RunAdmitted(self.run_settings(), task)
 
-    def request(self, tool: str, call: ToolCall) -> ToolRequest:
-        """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person."""
+    @property
+    def ask_ifs(self) -> dict[str, str]:
+        """The tools whose ``ask_if`` decides whether a person is asked, each with the name of the function."""
+        asks = self.config.confirm_mode is ConfirmMode.CONFIRM_SENSITIVE and not self.config.dry_run
+        return {name: card.ask_if for name, card in self.cards.items() if asks and card.ask_if and not card.sensitive}
+
+    def request(self, tool: str, call: ToolCall, asked_if: AskedIf | None = None) -> ToolRequest:
+        """A tool call with what is declared about its tool; an unknown tool runs nothing, so it needs no person.
+
+        ``asked_if`` is what the tool's ``ask_if`` said of these arguments, as it is on record.
+        """
         card = self.cards.get(call.name)
         digest = call_digest(call.name, call.arguments)
         if card is None:
             return ToolRequest(tool, call.id, call.name, digest, ToolEffect.UNDECLARED, person=False, parallel=True)
-        person = needs_person(self.config.confirm_mode, card.is_sensitive(call.arguments)) and not self.config.dry_run
-        return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel)
+        sensitive = card.is_sensitive(call.arguments) or (asked_if is not None and asked_if.answer)
+        person = needs_person(self.config.confirm_mode, sensitive) and not self.config.dry_run
+        return ToolRequest(tool, call.id, call.name, digest, card.effect, person, card.parallel, asked_if=asked_if)
 
-    def remark(self, name: str, arguments: str) -> str:
+    def remark(self, request: ToolRequest, arguments: str) -> str:
         """What a person who is asked about this call should know besides."""
-        card = self.cards.get(name)
-        return "" if card is None else card.remark(arguments)
+        card = self.cards.get(request.name)
+        return "" if card is None else card.remark(arguments, request.asked_if)
 
     def header(self, at_us: int, engine: str, payloads: Payloads) -> Header:
         """The run's header; what it refers to is put among the payloads."""

@@ -14,12 +14,12 @@ from statewright.journal.recorder import Payloads
 from statewright.views.state import AgentState, PendingApproval, StepResult, ToolCallResult
 from statewright_states.call.events import AttemptReplied
 from statewright_states.form.table import Taken
-from statewright_states.frozen import dataclass
+from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
 from statewright_states.tool.facts import ToolState
 from statewright_states.words.messages import LLMResponse, Message, Usage
-from statewright_states.words.vocabulary import StopReason, ToolRequest
+from statewright_states.words.vocabulary import AskedIf, StopReason, ToolRequest
 
 NOT_RUN = (ToolState.SKIPPED, ToolState.REPEATED)
 """Outcomes of calls without a result of their own."""
@@ -51,6 +51,11 @@ class Projection:
 
     # -- gathering ---------------------------------------------------------------------------------------------------
 
+    def asked_if(self, call_id: str) -> AskedIf | None:
+        """What a tool's ``ask_if`` said of this call of the last reply."""
+        reply = self._last_reply
+        return next((asked for asked in reply.asked_if if asked.call_id == call_id), None) if reply else None
+
     def took(self, taken: Taken[Any]) -> None:
         """The run machine took a row."""
         self.path.append(taken.row.id)
@@ -58,7 +63,7 @@ class Projection:
     def replied(self, event: AttemptReplied) -> None:
         """A model call of any purpose was answered."""
         self._last_reply = event
-        self.usage += Usage(event.input_tokens, event.output_tokens, event.cached_input_tokens, event.reasoning_tokens)
+        self.usage += _usage_of(event)
 
     def step(self, number: int, message: Message, event: ReplyReceived) -> None:
         """A generation or closing call was answered; the closing one is no step of its own."""
@@ -70,17 +75,15 @@ class Projection:
         response = LLMResponse(
             parts=message.parts,
             finish_reason=reply.finish if reply else event.finish.value,
-            usage=Usage(reply.input_tokens, reply.output_tokens, reply.cached_input_tokens, reply.reasoning_tokens)
-            if reply
-            else None,
+            usage=_usage_of(reply) if reply else None,
             model=reply.model if reply else None,
         )
         self._steps.append((number, response, event.calls, event.cut_off))
 
-    def changed(self, tool: str, call: Message) -> None:
-        """Guards have replaced the arguments of a call; ``call`` holds it as it is now."""
+    def changed(self, tool: str, call: Message, asked_if: AskedIf | None) -> None:
+        """Guards have replaced the arguments of a call; ``call`` holds it as it is now, of which ``asked_if`` speaks."""
         request, _ = self._requests[tool]
-        self._requests[tool] = (request, call.tool_calls[0].arguments)
+        self._requests[tool] = (replace(request, asked_if=asked_if), call.tool_calls[0].arguments)
 
     def settled(self, tool: str, outcome: str, message: Message) -> None:
         """A tool call has its one result."""
@@ -163,3 +166,14 @@ class Projection:
     def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest], cut_off: CutOff) -> StepResult:
         results = tuple(self._results[call.tool] for call in calls if call.tool in self._results)
         return StepResult(number, response, results, cut_off)
+
+
+def _usage_of(event: AttemptReplied) -> Usage:
+    """What a reply used: as the provider counted, or as it was estimated."""
+    return Usage(
+        event.input_tokens + event.estimated_input_tokens,
+        event.output_tokens + event.estimated_output_tokens,
+        event.cached_input_tokens,
+        event.reasoning_tokens,
+        event.estimated_tokens,
+    )

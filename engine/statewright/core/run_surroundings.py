@@ -24,7 +24,7 @@ from statewright_states.frozen import dataclass
 from statewright_states.run import events as of_run
 from statewright_states.run.commands import CancelTool, SkipTool, StopTool
 from statewright_states.run.facts import RunFacts
-from statewright_states.words.messages import Message
+from statewright_states.words.messages import Message, ToolCall
 from statewright_states.words.vocabulary import ToolRequest
 
 Shortened = of_run.CompactionPlanned | of_run.SummaryReady | of_run.SummaryFailed
@@ -88,17 +88,21 @@ class RunSurroundings:
         """What a reply says. Its calls are named by the model call and their place in it: ``tool-3.1``."""
         message, config, batch = self._message(report), self.inputs.config, report.call.removeprefix("call-")
         finish, asked = finish_of(report.finish), message.tool_calls
-        cut = cut_off(finish, asked, report.tokens - report.input_tokens, config.max_output_tokens)
+        counted = report.tokens - report.input_tokens - report.estimated_tokens  # an estimate says nothing of a limit
+        cut = cut_off(finish, asked, counted, config.max_output_tokens)
         return {
             "finish": finish,
             "has_text": bool((message.content or "").strip() or message.attachments),
             "message": message.digest,
-            "calls": tuple(self.inputs.request(f"tool-{batch}.{at}", call) for at, call in enumerate(asked, 1)),
+            "calls": tuple(self._request(f"tool-{batch}.{at}", call) for at, call in enumerate(asked, 1)),
             "calls_digest": calls_digest(asked),
             "context_tokens": self.context_tokens(message),
             "cut_off": cut,
             "silent": is_silent(finish, cut, asked, self.conversation.joined(message), config.prompts.no_reply),
         }
+
+    def _request(self, tool: str, call: ToolCall) -> ToolRequest:
+        return self.inputs.request(tool, call, self.projection.asked_if(call.id))
 
     def judgement(self, report: ReportCall) -> VerdictSigns:
         """What the judge's reply says; what nobody can read says nothing."""

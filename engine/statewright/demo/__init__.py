@@ -1,1 +1,1 @@
-"""The demo: an agent reconciles a ledger with a bank statement. ``python -m statewright.demo``, or ``make demo``."""
+"""The demo: an agent reconciles a ledger with a bank statement. ``statewright demo``, or ``make demo``."""

@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from statewright import AgentState, ApprovalRequest, RetryConfig
 from statewright.cli.event_words import counted
+from statewright.cli.layout import command_text, print_folded
 from statewright.cli.outcome import summary
 from statewright.cli.output import printable, typed
 from statewright.cli.timeline import Timeline, live_event
 from statewright.journal.verify import Verification
+from statewright.runtime.observers import EventPayload
 from statewright_states.frozen import replace
 from statewright_states.run.table import RUN
 
-INTRODUCTION = """\
-A small company keeps a ledger of its bank account, and the bank sends a statement. For June 2025 the two disagree.
-An agent reconciles them: it reads both, posts what the posting rules allow (a controller is asked first), writes a report,
-and its answer is judged before it counts. The agent's status changes only by declared rows of a table, such as RUN-12;
-each row it takes is in the journal before anything is done about it."""
+INTRODUCTION = (
+    "A small company keeps a ledger of its bank account, and the bank sends a statement. For June 2025 the two disagree. "
+    "An agent reconciles them: it reads both, posts what the posting rules allow (a controller is asked first), writes a "
+    "report, and its answer is judged before it counts. The agent's status changes only by declared rows of a table, such as "
+    "RUN-12; each row it takes is in the journal before anything is done about it."
+)
 
 REASONS = {row.id: row.why for row in RUN.rows}
 
@@ -47,22 +47,24 @@ class DemoScreen:
             self._print(f"  {name:<8} {value}")
         self._heading("The run")
 
-    def event(self, kind: str, payload: dict[str, Any]) -> None:
+    def event(self, kind: str, payload: EventPayload) -> None:
         """A decision on record: the line of the command line's timeline, and for a newcomer when tools start, and why."""
-        line = self._timeline.follow(live_event(kind, payload))
+        line = self._timeline.follow(live_event(kind, payload), payload["message"])
         entry = line.event
         starts = entry.target == "running" != entry.source
         if not line.telling and not starts:
             return
         if not line.words or entry.source == entry.target:
             line = replace(line, words=REASONS.get(entry.row, line.words))
-        self._console.print(line.text())
+        self._console.print(line.text(self._console.width if self._console.is_terminal else None))
 
     def question(self, actor: str, request: ApprovalRequest) -> None:
         """What somebody is asked to allow."""
-        self._print(f"  {actor} is asked: {request.name} is {request.effect}; may exactly this call run?", style="bold yellow")
-        self._print(f"    {request.arguments}")
-        self._print(f"    SHA-256 of the call: {request.digest}", style="dim")
+        self._print(
+            f"  {actor} is asked: {request.name} is {request.effect}; may exactly this call run?", style="bold yellow", indent=4
+        )
+        self._print(f"    {request.arguments}", indent=8)
+        self._print(f"  digest {request.digest}", style="dim")
 
     # -- when it has ended -------------------------------------------------------------------------------------------
 
@@ -71,13 +73,13 @@ class DemoScreen:
         self._heading("The path: the rows that the run took, and why each of them exists")
         for row, times in ((row, len(list(same))) for row, same in groupby(state.path)):
             again = f" ({times} times)" if times > 1 else ""
-            self._console.print(Text.assemble("  ", (f"{row:<8}", "bold cyan"), REASONS[row], again))
+            print_folded(self._console, Text.assemble("  ", (f"{row:<8}", "bold cyan"), REASONS[row], again), 10)
 
     def outcome(self, state: AgentState) -> None:
         """How it ended, what it used, and the answer."""
         self._heading("The outcome")
         tool_calls = counted(sum(len(step.tool_results) for step in state.steps), "tool call")
-        self._console.print(Text.assemble("  ", summary(state)))
+        print_folded(self._console, Text.assemble("  ", summary(state)), 4)
         self._print(f"  {counted(state.model_calls, 'model call')}, {tool_calls}")
         self._quote(state.final_output or "there is no answer")
 
@@ -95,10 +97,12 @@ class DemoScreen:
                 f"{verification.decisions} decisions in {verification.entries} entries, and {verification.payloads} payloads"
             )
             self._print(
-                f"  verified   {counted}: the chain of hashes is whole, each decision follows from its table", style="green"
+                f"  verified   {counted}: the chain of hashes is whole, each decision follows from its table",
+                style="green",
+                indent=13,
             )
         for problem in verification.problems:
-            self._print(f"  PROBLEM    {problem.where}: {problem.what}", style="bold red")
+            self._print(f"  PROBLEM    {problem.where}: {problem.what}", style="bold red", indent=13)
 
     def replayed(self, decisions: int) -> None:
         """The replay came to the same decisions."""
@@ -106,18 +110,17 @@ class DemoScreen:
 
     def next(self, run_id: str, journal: str) -> None:
         """What to type next."""
-        command, run = _command(), f"{run_id} --journal {typed(journal)}"
+        run = f"{run_id} --journal {typed(journal)}"
         lines = (
-            (f"{command} show {run}", "what happened, row by row"),
-            (f"{command} verify {run}", "check the record again"),
-            (
-                f"{command} diagram run --format svg > run.svg",
-                "the table of the run, drawn; a clone has it in diagrams/run.svg",
-            ),
+            (f"show {run}", "what happened, row by row"),
+            (f"why {run}", "why it ended as it did"),
+            (f"verify {run}", "check the record again"),
+            ("diagram run --format svg --out run.svg", "the table of the run, drawn"),
+            ('run "What is 17 plus 25?" --model openai:gpt-5-mini', "a run of your own; its key is in OPENAI_API_KEY"),
         )
         self._heading("What to type next")
         for line, purpose in lines:
-            self._console.print(Text.assemble("  ", (line, "bold"), ("   # " + purpose, "dim")))
+            self._console.print(command_text(self._console, line, remark=f"# {purpose}"))
 
     # -- inside ------------------------------------------------------------------------------------------------------
 
@@ -129,24 +132,7 @@ class DemoScreen:
     def _quote(self, text: str) -> None:
         self._print()
         for line in text.strip().splitlines():
-            self._print(f"    {line}" if line else "")
+            self._print(f"    {line}" if line else "", indent=6)
 
-    def _print(self, text: str = "", *, style: str | None = None) -> None:
-        self._console.print(printable(text), style=style)
-
-
-def _command() -> str:
-    """How ``statewright`` is called from here: by its name where the shell finds it, else by its path or its module."""
-    if shutil.which("statewright"):
-        return "statewright"
-    python = Path(sys.executable)
-    script = python.with_name("statewright")
-    if script.exists():
-        return typed(as_typed(script))
-    return f"{typed(as_typed(python))} -m statewright"
-
-
-def as_typed(path: Path) -> str:
-    """The path as one would type it here."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+    def _print(self, text: str = "", *, style: str = "", indent: int = 0) -> None:
+        print_folded(self._console, Text(printable(text), style=style), indent)

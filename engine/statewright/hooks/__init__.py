@@ -3,7 +3,7 @@
 ::
 
     @hook("before_tool_call", priority=10)
-    def no_large_payments(call: ToolUse) -> Decision:
+    def no_large_payments(call: ToolUse) -> Block | None:
         if call.name == "pay" and call.arguments["amount"] > 1000:
             return Block("payments over 1000 are made by hand")
         return None
@@ -26,7 +26,6 @@ from statewright.hooks.declaration import (
     AgentStart,
     Block,
     Compaction,
-    Decision,
     Hook,
     HookCard,
     HookPoint,
@@ -49,7 +48,6 @@ __all__ = [
     "Block",
     "Compaction",
     "Decided",
-    "Decision",
     "Hook",
     "HookCard",
     "HookPoint",

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import field
 from enum import StrEnum
-from typing import Any, cast
+from types import NoneType
+from typing import Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
+from statewright.hooks.signature import require_signature
 from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass, replace
@@ -78,9 +80,6 @@ class ReplaceText:
     """Keep this text as the tool's result. The one that it replaces is recorded nowhere."""
 
     text: str
-
-
-Decision = Block | ReplaceContext | ReplaceArguments | ReplaceText | None
 
 
 # -- what a hook is shown --------------------------------------------------------------------------------------------
@@ -215,6 +214,28 @@ class SessionPoint:
 # -- declaring -------------------------------------------------------------------------------------------------------
 
 HookFunction = Callable[[Any], Any]
+Asked = TypeVar("Asked")
+Answer = TypeVar("Answer")
+Guard = Callable[[Asked], Answer | Awaitable[Answer | None] | None]
+"""A function that decides, synchronous or not."""
+Observer = Callable[[Asked], Awaitable[None] | None]
+"""A function that is told, synchronous or not."""
+
+SHAPES: Mapping[HookPoint, tuple[type, tuple[type, ...]]] = {
+    HookPoint.BEFORE_AGENT_START: (AgentStart, (Block, ReplaceContext, NoneType)),
+    HookPoint.BEFORE_MODEL_CALL: (ModelCall, (Block, NoneType)),
+    HookPoint.AFTER_MODEL_CALL: (ModelReply, (NoneType,)),
+    HookPoint.BEFORE_TOOL_CALL: (ToolUse, (Block, ReplaceArguments, NoneType)),
+    HookPoint.AFTER_TOOL_CALL: (ToolOutcome, (NoneType,)),
+    HookPoint.TOOL_RESULT_PERSIST: (ToolText, (Block, ReplaceText, NoneType)),
+    HookPoint.BEFORE_COMPACTION: (ModelCall, (Block, NoneType)),
+    HookPoint.AFTER_COMPACTION: (Compaction, (NoneType,)),
+    HookPoint.BEFORE_EVALUATION: (ModelCall, (Block, NoneType)),
+    HookPoint.AGENT_END: (RunEnd, (NoneType,)),
+    HookPoint.SESSION_START: (SessionPoint, (NoneType,)),
+    HookPoint.SESSION_END: (SessionPoint, (NoneType,)),
+}
+"""What a hook of each point is shown, and what it may answer. The overloads of ``hook`` say the same to type checkers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +268,60 @@ class HookCard:
     optional: bool
 
 
+class HookKeywords(TypedDict, total=False):
+    """The keywords of ``hook``, for type checkers; ``hook`` says what they mean."""
+
+    name: str | None
+    priority: int
+    optional: bool
+    timeout_s: float
+
+
+BeforeModel = Literal[
+    "before_model_call",
+    "before_compaction",
+    "before_evaluation",
+    HookPoint.BEFORE_MODEL_CALL,
+    HookPoint.BEFORE_COMPACTION,
+    HookPoint.BEFORE_EVALUATION,
+]
+OfSession = Literal["session_start", "session_end", HookPoint.SESSION_START, HookPoint.SESSION_END]
+
+
+@overload
+def hook(
+    point: Literal["before_agent_start", HookPoint.BEFORE_AGENT_START], **how: Unpack[HookKeywords]
+) -> Callable[[Guard[AgentStart, Block | ReplaceContext]], Hook]: ...
+@overload
+def hook(point: BeforeModel, **how: Unpack[HookKeywords]) -> Callable[[Guard[ModelCall, Block]], Hook]: ...
+@overload
+def hook(
+    point: Literal["after_model_call", HookPoint.AFTER_MODEL_CALL], **how: Unpack[HookKeywords]
+) -> Callable[[Observer[ModelReply]], Hook]: ...
+@overload
+def hook(
+    point: Literal["before_tool_call", HookPoint.BEFORE_TOOL_CALL], **how: Unpack[HookKeywords]
+) -> Callable[[Guard[ToolUse, Block | ReplaceArguments]], Hook]: ...
+@overload
+def hook(
+    point: Literal["after_tool_call", HookPoint.AFTER_TOOL_CALL], **how: Unpack[HookKeywords]
+) -> Callable[[Observer[ToolOutcome]], Hook]: ...
+@overload
+def hook(
+    point: Literal["tool_result_persist", HookPoint.TOOL_RESULT_PERSIST], **how: Unpack[HookKeywords]
+) -> Callable[[Callable[[ToolText], Block | ReplaceText | None]], Hook]: ...
+@overload
+def hook(
+    point: Literal["after_compaction", HookPoint.AFTER_COMPACTION], **how: Unpack[HookKeywords]
+) -> Callable[[Observer[Compaction]], Hook]: ...
+@overload
+def hook(
+    point: Literal["agent_end", HookPoint.AGENT_END], **how: Unpack[HookKeywords]
+) -> Callable[[Observer[RunEnd]], Hook]: ...
+@overload
+def hook(point: OfSession, **how: Unpack[HookKeywords]) -> Callable[[Observer[SessionPoint]], Hook]: ...
+@overload
+def hook(point: HookPoint, **how: Unpack[HookKeywords]) -> Callable[[HookFunction], Hook]: ...
 def hook(
     point: HookPoint | str,
     *,
@@ -257,9 +332,10 @@ def hook(
 ) -> Callable[[HookFunction], Hook]:
     """Declare a plain function, synchronous or not, as a hook of ``point``.
 
-    ``optional`` passes a guard over that fails. ``timeout_s`` bounds an asynchronous guard; a synchronous one runs on
-    the event loop and must be quick. Raises ConfigurationError for a point that does not exist, and for an asynchronous
-    function at ``tool_result_persist``, which stands between a result and its record.
+    ``SHAPES`` says what it is shown and what it may answer. ``optional`` passes a guard over that fails. ``timeout_s`` bounds
+    an asynchronous guard; a synchronous one runs on the event loop and must be quick. Raises ConfigurationError for a point
+    that does not exist, for a function that takes or answers something else (as far as its annotations tell), and for an
+    asynchronous one at ``tool_result_persist``, which stands between a result and its record.
     """
 
     def declare(function: HookFunction) -> Hook:
@@ -271,6 +347,7 @@ def hook(
                 where=f"hook {named}",
                 cure="make it a plain function (def, not async def)",
             )
+        require_signature(function, f"hook {named} of {at}", *SHAPES[at])
         if timeout_s <= 0:
             raise ConfigurationError(f"timeout_s is {timeout_s:g}", where=f"hook {named}", cure="give seconds above 0")
         return Hook(named, at, function, priority, optional, timeout_s)

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import fields
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 from statewright.core.execution import Applied, Execution, RunExecution
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
@@ -20,7 +20,7 @@ from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import ReplyReceived, SummaryFailed, SummaryReady
 from statewright_states.tool.facts import ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
-from statewright_states.words.messages import StreamChunk
+from statewright_states.words.messages import Message, StreamChunk
 
 SHORT_CHARS = 80
 """Texts up to this long are shown as they are: digests, names, numbers."""
@@ -30,7 +30,10 @@ DRAIN_S = 5.0
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """A decision as observers see it; ``seq`` is its number. ``row`` is empty where the event was ignored or refused."""
+    """A decision as observers see it; ``seq`` is its number. ``row`` is empty where the event was ignored or refused.
+
+    ``event`` is one of those in ``statewright.events``: match it by its class.
+    """
 
     run_id: str
     seq: int
@@ -84,7 +87,26 @@ def _shown(value: Any) -> Any:
             return value
 
 
-EventCallback = Callable[[str, dict[str, Any]], Awaitable[None] | None]
+EventPayload = TypedDict(
+    "EventPayload",
+    {
+        "run_id": str,
+        "seq": int,
+        "at_us": int,
+        "instance": str,
+        "row": str,
+        "from": str,
+        "to": str,
+        "note": str,
+        "event": Event,
+        "message": Callable[[str], Message],
+    },
+)
+"""What ``on_event`` receives of a decision, beside its kind: the fields of ``RunEvent``, its states as ``from`` and ``to``.
+
+``message`` gives a message that the event names, from its digest.
+"""
+EventCallback = Callable[[str, EventPayload], Awaitable[None] | None]
 ChunkCallback = Callable[[StreamChunk], Any]
 DecisionCallback = Callable[[RunEvent], Any]
 
@@ -202,8 +224,7 @@ def _tool_outcome(applied: Applied, execution: RunExecution) -> ToolOutcome:
     return ToolOutcome(execution.inputs.run_id, facts.tool, facts.call_id, facts.name, outcome, text or "")
 
 
-def _payload(event: RunEvent, execution: Execution[Any, Any]) -> dict[str, Any]:
-    """What ``on_event`` is called with. ``message`` gives a message that the event names, from its digest."""
+def _payload(event: RunEvent, execution: Execution[Any, Any]) -> EventPayload:
     return {
         "run_id": event.run_id,
         "seq": event.seq,

@@ -11,7 +11,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 from typing import Any
 
@@ -22,9 +22,13 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 class GracefulShutdown:
     """A stop flag that signals can set. ``request`` sets it from code; each listener is called once."""
 
-    def __init__(self, on_first: Callable[[], None] | None = None) -> None:
-        """``on_first`` is called at the first signal, to tell the user; it must be safe inside a signal handler."""
+    def __init__(self, on_first: Callable[[], None] | None = None, on_second: Callable[[], None] | None = None) -> None:
+        """``on_first`` is called at the first signal, to tell the user; it must be safe inside a signal handler.
+
+        ``on_second`` is called at the second one, before the process ends; what it raises changes nothing.
+        """
         self._on_first = on_first or _tell
+        self._on_second = on_second
         self._requested = False
         self._listeners: list[Callable[[], None]] = []
         self._previous: dict[signal.Signals, Any] = {}
@@ -86,6 +90,9 @@ class GracefulShutdown:
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self._requested and number == signal.SIGINT:
+            if self._on_second is not None:
+                with suppress(Exception):
+                    self._on_second()
             # Not sys.exit: raised inside a tool it would be taken for the tool's own failure.
             os._exit(INTERRUPTED_EXIT_CODE)
         first, self._requested = not self._requested, True  # before telling: a second signal may come meanwhile

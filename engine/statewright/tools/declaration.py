@@ -60,6 +60,8 @@ class Tool:
     parameters: Parameters
     sensitive_paths: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
     """For arguments that are paths, patterns of names about which a person is asked first under ``confirm-sensitive``."""
+    ask_if: Callable[..., bool] | None = None
+    """Says of the arguments of a call whether a person is asked first under ``confirm-sensitive`` (tools/ask_if.py)."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function itself."""
@@ -97,6 +99,19 @@ def tool(
 ) -> Callable[[Callable[P, R]], DeclaredTool[P, R]]: ...
 
 
+@overload
+def tool(
+    *,
+    ask_if: Callable[P, bool],
+    effect: EffectName | ToolEffect | None = None,
+    sensitive: Literal[False] | None = None,
+    timeout_s: float | None = None,
+    parallel: bool | None = None,
+    name: str | None = None,
+    sensitive_paths: Mapping[str, Sequence[str]] | None = None,
+) -> Callable[[Callable[P, R]], DeclaredTool[P, R]]: ...
+
+
 def tool(
     function: Callable[..., Any] | None = None,
     /,
@@ -107,6 +122,7 @@ def tool(
     parallel: bool | None = None,
     name: str | None = None,
     sensitive_paths: Mapping[str, Sequence[str]] | None = None,
+    ask_if: Callable[..., bool] | None = None,
 ) -> Any:
     """Declare a function as a tool: ``@tool``, or ``@tool(effect="read", ...)``.
 
@@ -114,7 +130,9 @@ def tool(
     ``sensitive`` is True by default for irreversible tools only: a person is asked about them. ``parallel`` is True by
     default for all but these: what cannot be taken back happens in the order asked. ``name`` is the function's own
     unless given. ``sensitive_paths`` has a person asked about some calls only: for arguments that are paths, patterns of
-    names, such as ``{"path": [".env", "*.pem"]}`` (``statewright.tools.sensitive_paths``). Raises ToolDeclarationError.
+    names, such as ``{"path": [".env", "*.pem"]}`` (``statewright.tools.sensitive_paths``). ``ask_if`` does so too: a function
+    with the tool's own parameters that says True where a person is to be asked, and then decides alone, unless there are
+    ``sensitive_paths`` (``statewright.tools.ask_if``). Raises ToolDeclarationError.
     """
 
     def declare(declared: Callable[..., Any]) -> DeclaredTool[..., Any]:
@@ -124,19 +142,22 @@ def tool(
         known_name = _checked_name(name if name is not None else declared.__name__, where)
         docstring = parse_docstring(inspect.getdoc(declared))
         parameters = parameters_of(declared, docstring, where)
+        if ask_if is not None:
+            _check_ask_if(ask_if, sensitive, parameters, where)
         irreversible = known_effect in (ToolEffect.IRREVERSIBLE, ToolEffect.UNDECLARED)  # else it would run unasked by omission
         return DeclaredTool(
             name=known_name,
             description=docstring.description,
             schema=ToolSchema(known_name, docstring.description, parameters.json_schema),
             effect=known_effect,
-            sensitive=irreversible if sensitive is None else sensitive,
+            sensitive=irreversible and ask_if is None if sensitive is None else sensitive,
             timeout_s=_checked_timeout(timeout_s, where),
             parallel=not irreversible if parallel is None else parallel,
             function=declared,
             is_async=inspect.iscoroutinefunction(declared),
             parameters=parameters,
             sensitive_paths=_checked_paths(sensitive_paths or {}, parameters, where),
+            ask_if=ask_if,
         )
 
     return declare if function is None else declare(function)
@@ -204,6 +225,36 @@ def _checked_paths(patterns: Mapping[str, Sequence[str]], parameters: Parameters
                 f"the sensitive_paths of {name!r} are one text", where=where, cure='give a list of patterns, such as [".env"]'
             )
     return {name: tuple(of_name) for name, of_name in patterns.items()}
+
+
+def ask_if_name(question: Callable[..., bool]) -> str:
+    """What an ``ask_if`` is called on record: the function's name, or what an object says of itself."""
+    return str(getattr(question, "__name__", None) or f"{question!r:.80}")
+
+
+def _check_ask_if(question: Any, sensitive: bool | None, parameters: Parameters, where: str) -> None:
+    names = list(parameters.names.values())
+    problem, cure = "", f"write a function that takes the tool's own parameters by name: {', '.join(names) or 'none'}"
+    if not callable(question):
+        problem = f"is {type(question).__name__}, and not a function"
+    elif sensitive:
+        problem, cure = "is of no use beside sensitive=True, which asks about every call", "leave one of them out"
+    elif inspect.iscoroutinefunction(question):
+        problem, cure = "is asynchronous", "make it a plain function; what has to wait is a hook: @hook('before_tool_call')"
+    elif not _takes(question, names):
+        problem = "does not take the tool's parameters"
+    if problem:
+        raise ToolDeclarationError(f"ask_if {problem}", where=where, cure=cure)
+
+
+def _takes(question: Callable[..., object], names: Sequence[str]) -> bool:
+    try:
+        inspect.signature(question).bind(**dict.fromkeys(names))
+    except TypeError:
+        return False
+    except ValueError:  # a built-in function that does not tell its parameters
+        return True
+    return True
 
 
 def _checked_timeout(timeout_s: Any, where: str) -> float | None:

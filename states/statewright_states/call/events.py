@@ -8,7 +8,7 @@ from statewright_states.errors import Fault
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import MessageDigest, PayloadDigest
-from statewright_states.words.vocabulary import HookDecision, Purpose
+from statewright_states.words.vocabulary import AskedIf, HookDecision, Purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +44,12 @@ class ReplyBegan(Event):
 class AttemptReplied(Event):
     """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted.
 
+    Where it did not count (none, or 0 of both), ``estimated_input_tokens`` and ``estimated_output_tokens`` stand for them, and
+    the cost is that of the estimates.
+
     ``decisions`` are those of the guards that let the request out; ``resent`` is how often it was sent once more, because a
-    kept connection was closed before anything of a reply came.
+    kept connection was closed before anything of a reply came; ``asked_if`` is what the ``ask_if`` of
+    tools said of the arguments of its calls.
     """
 
     send: int
@@ -60,6 +64,14 @@ class AttemptReplied(Event):
     cost_microusd: int
     decisions: tuple[HookDecision, ...] = ()
     resent: int = 0
+    asked_if: tuple[AskedIf, ...] = ()
+    estimated_input_tokens: int = 0
+    estimated_output_tokens: int = 0
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Both together."""
+        return self.estimated_input_tokens + self.estimated_output_tokens
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from statewright_states.frozen import dataclass
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.approval import ApprovalRule, WithoutAPerson
 from statewright_states.words.messages import MessageDigest, PayloadDigest
-from statewright_states.words.vocabulary import HookDecision, ToolRequest
+from statewright_states.words.vocabulary import AskedIf, HookDecision, ToolRequest
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,8 @@ class ToolAssessed(Event):
     """The call was resolved, parsed and authorised. ``arguments`` is the digest of what would be executed.
 
     ``message`` is the digest of the tool message for the model when the call is refused, and ``reason`` says why it is.
-    ``changed`` is that of the call
-    (an assistant message that holds it alone) when guards replaced its arguments, and ``decisions`` are theirs.
+    ``changed`` is that of the call (an assistant message that holds it alone) when guards replaced its arguments, and
+    ``decisions`` are theirs; ``asked_if`` is what the tool's ``ask_if`` said of the new ones.
     """
 
     assessment: Assessment
@@ -39,6 +39,7 @@ class ToolAssessed(Event):
     changed: MessageDigest | None = None
     decisions: tuple[HookDecision, ...] = ()
     reason: str = ""
+    asked_if: AskedIf | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -162,11 +162,26 @@ class HookDecision:
 
 
 @dataclass(frozen=True, slots=True)
+class AskedIf:
+    """What the ``ask_if`` of a tool said of the arguments of a call: whether a person is to be asked about it.
+
+    ``call_id`` is the model's own id of the call; ``name`` is that of the function; ``problem`` says why one that gave no
+    answer counts as a yes.
+    """
+
+    call_id: str
+    name: str
+    answer: bool
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolRequest:
     """A tool call as the run knows it. ``tool`` names its machine (``tool-3.1``: the first of ``call-3``).
 
     ``call_id`` is the model's own id; ``arguments`` is the digest of the name and argument text; ``person`` says that
-    policy wants a person to allow it; ``parallel`` that it may run beside others.
+    policy wants a person to allow it; ``parallel`` that it may run beside others; ``asked_if`` is what the tool's
+    ``ask_if`` said of the arguments, where it was asked.
     """
 
     tool: str
@@ -176,3 +191,4 @@ class ToolRequest:
     effect: ToolEffect
     person: bool
     parallel: bool
+    asked_if: AskedIf | None = None

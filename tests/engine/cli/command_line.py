@@ -90,7 +90,8 @@ class Place:
         kept = {
             name: value for name, value in os.environ.items() if not name.startswith(("STATEWRIGHT_", "OPENAI_", "NO_COLOR"))
         }
-        return kept | {"TERM": "xterm-256color", "COLUMNS": "120", "PYTHONUNBUFFERED": ""} | more
+        path = os.pathsep.join((str(Path(sys.executable).parent), os.environ.get("PATH", "")))
+        return kept | {"TERM": "xterm-256color", "COLUMNS": "120", "PYTHONUNBUFFERED": "", "PATH": path} | more
 
     def start(self, *words: str, **options: Any) -> subprocess.Popen[str]:
         """A process whose output can be read while it runs."""

@@ -70,7 +70,7 @@ def test_all_streams_may_be_closed(kept: Place) -> None:
 
 @pytest.mark.parametrize("how", [">&-", ">/dev/full"])
 def test_the_demo_says_it_too(tmp_path: Path, how: str) -> None:
-    command = ["bash", "-c", f'exec "$@" {how}', "bash", STATEWRIGHT[0], "-m", "statewright.demo"]
+    command = ["bash", "-c", f'exec "$@" {how}', "bash", STATEWRIGHT[0], "-m", "statewright", "demo"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=DEADLINE_S, check=False)
     assert done.returncode == 1
     assert b"the output cannot be written" in done.stderr

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from command_line import Place
 from statewright.cli.exits import Exit, exit_for
-from statewright.cli.output import first_line, printable
+from statewright.cli.output import printable
 from statewright.cli.terminal import pretty
 from statewright_states.errors import (
     ConfigurationError,
@@ -36,13 +36,6 @@ def test_no_control_character_reaches_a_terminal_but_line_feed_tab_and_what_join
 @given(st.text(st.characters(exclude_categories=["C"])))
 def test_text_without_control_characters_stays_as_it_is(text: str) -> None:
     assert printable(text) == text
-
-
-@given(st.text(min_size=1), st.integers(2, 40))
-def test_a_first_line_is_one_line_of_at_most_so_many_characters(text: str, max_chars: int) -> None:
-    line = first_line(text, max_chars)
-    assert len(line) <= max_chars
-    assert "\n" not in line
 
 
 def test_arguments_are_shown_whole_and_in_lines() -> None:

@@ -47,7 +47,7 @@ class DemoRun:
 def run_demo(folder: Path) -> DemoRun:
     """Start the demo in an empty folder, and read its record when it has ended."""
     done = subprocess.run(
-        [sys.executable, "-m", "statewright.demo"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-m", "statewright", "demo"], cwd=folder, capture_output=True, text=True, timeout=60, check=False
     )
     (books,) = (folder / ".statewright" / "demo").iterdir()
     entries, record, state, verification = asyncio.run(read(folder / ".statewright" / "demo.db", books.name))

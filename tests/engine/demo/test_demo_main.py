@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,8 +14,7 @@ import pytest
 from rich.console import Console
 
 from demo_run import DATA
-from statewright import RetryConfig
-from statewright.demo.__main__ import main
+from statewright import RetryConfig, cli
 from statewright.demo.screen import DemoScreen
 from statewright.journal.verify import Problem, Verification
 
@@ -26,6 +26,15 @@ GOOD, BAD = (
 @pytest.fixture(autouse=True)
 def in_an_empty_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+
+
+def main(words: list[str]) -> int:
+    """The command in this process, whose Ctrl-C stays what it was."""
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        return cli.main(["demo", *words])
+    finally:
+        signal.signal(signal.SIGINT, handler)
 
 
 def script(*replies: dict[str, Any]) -> str:
@@ -125,7 +134,7 @@ def test_the_journal_can_be_put_elsewhere() -> None:
 def test_an_unknown_model_is_a_usage_error_and_leaves_nothing_behind(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--model", "nonsense:x"]) == 2
     complaint = capsys.readouterr().err
-    assert complaint.startswith("error: there is no provider 'nonsense'")
+    assert complaint.startswith("statewright: there is no provider 'nonsense'")
     assert "cure:" in complaint
     assert not Path(".statewright").exists()
 

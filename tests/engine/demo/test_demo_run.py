@@ -20,10 +20,6 @@ def test_the_demo_ends_in_success_and_its_answer_was_judged_good(demo: DemoRun) 
     assert (demo.state.status, demo.state.stop_reason, demo.state.verified) == (Status.SUCCESS, StopReason.COMPLETED, True)
 
 
-def test_the_demo_is_over_before_it_bores(demo: DemoRun) -> None:
-    assert demo.state.duration_s < 20
-
-
 def test_every_reply_of_the_script_is_used(demo: DemoRun) -> None:
     script = json.loads((PACKAGE / "script.json").read_text("utf-8"))
     assert demo.state.model_calls == len(script["replies"])
@@ -160,8 +156,10 @@ def test_the_screen_shows_actor_outcome_report_verification_and_what_to_type_nex
             "replayed ",
             "What to type next",
             f"show {run_id}",
+            f"why {run_id}",
             f"verify {run_id}",
             "diagram run --format svg",
+            'run "What is 17 plus 25?"',
         )
     ]
     assert places == sorted(places)

@@ -19,6 +19,7 @@ from statewright import (
     AgentConfig,
     AgentLoop,
     AgentState,
+    EventPayload,
     LLMResponse,
     MemoryJournal,
     MixedModeRunner,
@@ -129,9 +130,9 @@ def test_an_observer_that_breaks_changes_nothing(observer: Callable[..., Any]) -
 
 
 def test_observers_see_what_is_on_record_and_in_order() -> None:
-    seen: list[tuple[str, dict[str, Any]]] = []
+    seen: list[tuple[str, EventPayload]] = []
 
-    async def observe(kind: str, payload: dict[str, Any]) -> None:
+    async def observe(kind: str, payload: EventPayload) -> None:
         await asyncio.sleep(0.1)
         seen.append((kind, payload))
 
@@ -146,7 +147,7 @@ def test_an_entry_is_on_record_before_an_observer_sees_it() -> None:
         journal = MemoryJournal(clock=VirtualClock())
         unrecorded: list[int] = []
 
-        async def observe(kind: str, payload: dict[str, Any]) -> None:
+        async def observe(kind: str, payload: EventPayload) -> None:
             if len(await shapes_of(journal, RUN_ID)) <= payload["seq"]:
                 unrecorded.append(payload["seq"])
 

@@ -71,7 +71,7 @@ def fail(_: object) -> None:
     raise OSError("gone")
 
 
-def talk(_: object) -> str:
+def talk(_: object) -> Any:
     return "yes"
 
 
@@ -329,7 +329,7 @@ def test_observers_are_told_in_order_and_nothing_they_do_changes_the_run() -> No
         raise RuntimeError("an observer's own trouble")
 
     points = ("session_start", "after_model_call", "after_tool_call", "after_compaction", "agent_end")
-    hooks = [hook(point)(note) for point in points] + [hook("agent_end", name="slowly")(note_slowly)]
+    hooks = [hook(HookPoint(point))(note) for point in points] + [hook("agent_end", name="slowly")(note_slowly)]
     plain = play([LOOK, LOOK, says("summary"), says("done")], Bench().tools, SUMMING, session="s")
     watched = play([LOOK, LOOK, says("summary"), says("done")], Bench().tools, SUMMING, session="s", hooks=hooks)
     assert watched.path == plain.path
@@ -395,14 +395,17 @@ def test_a_run_does_not_go_on_without_a_guard_that_it_began_with() -> None:
 # -- declaring -------------------------------------------------------------------------------------------------------
 
 
+UNTYPED: Any = hook
+
+
 @pytest.mark.parametrize(
     ("declare", "named"),
     [
-        (lambda: hook("before_lunch")(refuse), "before_lunch"),
-        (lambda: hook("tool_result_persist")(dawdle), "cannot wait"),
+        (lambda: UNTYPED("before_lunch")(refuse), "before_lunch"),
+        (lambda: UNTYPED("tool_result_persist")(dawdle), "cannot wait"),
         (lambda: hook("before_tool_call", timeout_s=0)(refuse), "timeout_s"),
         (lambda: Hooks([refuse]), "not a hook"),  # type: ignore[list-item]
-        (lambda: Hooks([hook("agent_end")(refuse)] * 2), "two hooks"),
+        (lambda: Hooks([hook("before_tool_call")(refuse)] * 2), "two hooks"),
     ],
 )
 def test_a_hook_that_cannot_work_is_refused_where_it_is_declared(declare: Any, named: str) -> None:

@@ -9,6 +9,7 @@ from typing import cast
 from statewright.config.prices import cost_microusd
 from statewright.config.prompts import with_attachments
 from statewright.context.builder import ContextManager
+from statewright.context.estimates import tools_tokens
 from statewright.context.judge import SelfEvaluator
 from statewright.core.execution import RunExecution
 from statewright.core.replies import cut_off, finish_of, is_silent
@@ -18,6 +19,7 @@ from statewright.runtime.effects.marker_filter import MarkerFilter
 from statewright.runtime.effects.model_request import model_request
 from statewright.runtime.effects.reply_bounds import MAX_ERROR_CHARS, MAX_WORD_CHARS, bounded, failed_attempt
 from statewright.runtime.effects.tasks import TaskOwner
+from statewright.tools.ask_if import asked_if
 from statewright_states.call.commands import AbortRequest, BackOff, SendRequest, WatchStepDeadline
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.call.facts import CallFacts
@@ -27,7 +29,7 @@ from statewright_states.run.facts import CutOff
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk, ToolCall, Usage
 from statewright_states.words.parts import Part
 from statewright_states.words.ports import ModelRequest, Provider, Timer
-from statewright_states.words.vocabulary import Purpose
+from statewright_states.words.vocabulary import AskedIf, Purpose
 
 JITTER = 0.25
 """Waits are drawn from this share around the configured one, so that many runs do not come back at the same moment."""
@@ -47,6 +49,7 @@ class ModelCalls:
         self._deliver = deliver
         self._context = ContextManager(execution.inputs.config)
         self._schemas = tuple(card.schema() for card in execution.inputs.cards.values())
+        self._ask_ifs = execution.inputs.ask_ifs
         self._deadlines: dict[str, Timer] = {}
         self._waits: dict[str, Timer] = {}
         self._void = False
@@ -197,7 +200,7 @@ class ModelCalls:
         response = bounded(response)
         if not self._silent(response):
             observer.release()
-        return self._replied(command, provider.model, response)
+        return self._replied(command, provider.model, request, response)
 
     def _silent(self, response: LLMResponse) -> bool:
         """Whether the run will treat this reply as silent; it decides so later, by the same rule, from the record."""
@@ -206,13 +209,15 @@ class ModelCalls:
             return False
         return cut_off(finish, calls, (response.usage or Usage()).output_tokens, config.max_output_tokens) is CutOff.NO
 
-    def _replied(self, command: SendRequest, model: str, response: LLMResponse) -> AttemptReplied:
+    def _replied(self, command: SendRequest, model: str, request: ModelRequest, response: LLMResponse) -> AttemptReplied:
         payloads = self._execution.payloads
         parts = _with_own_ids(response.parts, command.call)
-        usage = response.usage or Usage()
+        message, usage, estimated = Message("assistant", parts=parts), response.usage or Usage(), Usage()
+        if not usage.total_tokens:  # a budget would never be used up otherwise
+            estimated = self._estimated(command, request, message)
         return AttemptReplied(
             send=command.send,
-            message=payloads.put_message(Message("assistant", parts=parts)),
+            message=payloads.put_message(message),
             raw=payloads.put(response.raw) if response.raw else None,
             model=response.model,
             finish=response.finish_reason,
@@ -220,8 +225,28 @@ class ModelCalls:
             output_tokens=usage.output_tokens,
             cached_input_tokens=usage.cached_input_tokens,
             reasoning_tokens=usage.reasoning_tokens,
-            cost_microusd=cost_microusd(self._execution.inputs.config.budget.prices.get(model), usage),
+            cost_microusd=cost_microusd(self._execution.inputs.config.budget.prices.get(model), usage + estimated),
+            asked_if=self._asked_if(command, parts) if self._ask_ifs else (),
+            estimated_input_tokens=estimated.input_tokens,
+            estimated_output_tokens=estimated.output_tokens,
         )
+
+    def _estimated(self, command: SendRequest, request: ModelRequest, reply: Message) -> Usage:
+        """About how many tokens a request and its reply have, where the provider does not say."""
+        conversation, facts = self._execution.conversation, cast("CallFacts", self._execution.instances[command.call].facts)
+        estimates = conversation.estimates
+        # The size of a conversation is kept as it grows; a summary's or a judge's request is short, or made but once.
+        talking = facts.purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        said = conversation.estimate_tokens() if talking else estimates.of(request.messages)
+        return Usage(said + tools_tokens(request.tools), estimates.of((reply,)) if reply.parts else 0)
+
+    def _asked_if(self, command: SendRequest, parts: Sequence[Part]) -> tuple[AskedIf, ...]:
+        """What the ``ask_if`` of tools says of the calls of a reply."""
+        facts: CallFacts = self._execution.instances[command.call].facts
+        calls = [part for part in parts if isinstance(part, ToolCall) and part.name in self._ask_ifs]
+        tools, generated = self._equipment.registry, facts.purpose is Purpose.GENERATION
+        said = (asked_if(tools.get(call.name), self._ask_ifs[call.name], call.id, call.arguments) for call in calls)
+        return tuple(asked for asked in said if asked is not None) if generated else ()
 
 
 class _Watch:

@@ -16,6 +16,7 @@ from statewright.runtime.decisions import approval_given, outcome_stated
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.tasks import TaskOwner
 from statewright.tools import BadArguments, ResultNotShown, Tool, ToolRaised, parse_arguments, truncate_result
+from statewright.tools.ask_if import asked_if
 from statewright.tools.suggestion import closest
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest
 from statewright_states.form.row import Event
@@ -123,13 +124,15 @@ class ToolRuns:
         return replace(self._refused(Assessment.FAULTY, request, arguments, fault), changed=changed)
 
     def _clear(self, request: ToolRequest, arguments: str) -> ToolAssessed:
-        """What guards put in place of the model's arguments may name what the model did not."""
-        person = (
-            request.person
-            or self._execution.inputs.request(request.tool, ToolCall(request.call_id, request.name, arguments)).person
-        )
-        assessment = Assessment.PERSON if person else Assessment.CLEAR
-        return ToolAssessed(assessment, call_digest(request.name, arguments))
+        """What guards put in place of the model's arguments may name what the model did not, so it is asked about anew."""
+        inputs, digest, asked = self._execution.inputs, call_digest(request.name, arguments), None
+        person, question = request.person, inputs.ask_ifs.get(request.name)
+        if digest != request.arguments:
+            if question:
+                asked = asked_if(self._equipment.registry.get(request.name), question, request.call_id, arguments)
+            call = ToolCall(request.call_id, request.name, arguments)
+            person = person or inputs.request(request.tool, call, asked).person
+        return ToolAssessed(Assessment.PERSON if person else Assessment.CLEAR, digest, asked_if=asked)
 
     async def _objection(self, name: str, arguments: str) -> str | None:
         """Why the policy does not allow this call, or None when it does. Fails closed."""
@@ -213,7 +216,7 @@ class ToolRuns:
             digest,
             outcome_lost,
             self._execution.instances[tool].facts.sign_off,
-            self._execution.inputs.remark(request.name, arguments),
+            self._execution.inputs.remark(request, arguments),
         )
         return await approver.ask(question)
 
