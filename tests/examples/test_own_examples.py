@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -44,14 +43,3 @@ def test_the_table_of_the_examples_is_proven(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=DEADLINE_S)
     assert done.returncode == 0
     assert "4 of 4 claims hold" in done.stdout
-
-
-def test_the_program_of_the_page_about_tables_runs_as_it_is_printed(tmp_path: Path) -> None:
-    page = (EXAMPLES.parent / "docs" / "tables.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "locker.py").write_text(program, encoding="utf-8")
-    done = subprocess.run(
-        [sys.executable, "locker.py"], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=DEADLINE_S
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[2:] == ["collected ['LOCK-1', 'LOCK-3', 'LOCK-2', 'LOCK-4']", "True collected LOCK-4"]
