@@ -47,6 +47,7 @@ format: $(VENV)/development ## put imports and format in order
 
 types: $(VENV)/development ## check types: mypy --strict and pyright
 	$(BIN)/mypy --strict $(PACKAGES)
+	$(BIN)/mypy --strict examples
 	$(BIN)/mypy tests
 	$(BIN)/pyright --pythonpath $(BIN)/python
 

@@ -276,6 +276,7 @@ class RunExecution(Execution[RunInputs, RunFacts]):
             output_tokens=projection.usage.output_tokens,
             cost_microusd=facts.cost_microusd,
             verified=projection.verified(facts),
+            estimated_tokens=projection.usage.estimated_tokens,
         )
 
     def state(self, times_us: tuple[int, int]) -> AgentState:

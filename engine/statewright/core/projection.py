@@ -63,7 +63,7 @@ class Projection:
     def replied(self, event: AttemptReplied) -> None:
         """A model call of any purpose was answered."""
         self._last_reply = event
-        self.usage += Usage(event.input_tokens, event.output_tokens, event.cached_input_tokens, event.reasoning_tokens)
+        self.usage += _usage_of(event)
 
     def step(self, number: int, message: Message, event: ReplyReceived) -> None:
         """A generation or closing call was answered; the closing one is no step of its own."""
@@ -75,9 +75,7 @@ class Projection:
         response = LLMResponse(
             parts=message.parts,
             finish_reason=reply.finish if reply else event.finish.value,
-            usage=Usage(reply.input_tokens, reply.output_tokens, reply.cached_input_tokens, reply.reasoning_tokens)
-            if reply
-            else None,
+            usage=_usage_of(reply) if reply else None,
             model=reply.model if reply else None,
         )
         self._steps.append((number, response, event.calls, event.cut_off))
@@ -168,3 +166,14 @@ class Projection:
     def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest], cut_off: CutOff) -> StepResult:
         results = tuple(self._results[call.tool] for call in calls if call.tool in self._results)
         return StepResult(number, response, results, cut_off)
+
+
+def _usage_of(event: AttemptReplied) -> Usage:
+    """What a reply used: as the provider counted, or as it was estimated."""
+    return Usage(
+        event.input_tokens + event.estimated_input_tokens,
+        event.output_tokens + event.estimated_output_tokens,
+        event.cached_input_tokens,
+        event.reasoning_tokens,
+        event.estimated_tokens,
+    )
