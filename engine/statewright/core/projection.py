@@ -15,8 +15,9 @@ from statewright.views.state import AgentState, PendingApproval, StepResult, Too
 from statewright_states.call.events import AttemptReplied
 from statewright_states.form.table import Taken
 from statewright_states.frozen import dataclass, replace
-from statewright_states.run.events import ReplyReceived
+from statewright_states.run.events import OutcomeStated, ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
+from statewright_states.tool.events import ApprovalGiven
 from statewright_states.tool.facts import ToolState
 from statewright_states.words.messages import LLMResponse, Message, Usage
 from statewright_states.words.vocabulary import AskedIf, StopReason, ToolRequest
@@ -43,6 +44,8 @@ class Projection:
         self._results: dict[str, ToolCallResult] = {}
         self._requests: dict[str, tuple[ToolRequest, str]] = {}
         self._last_reply: AttemptReplied | None = None
+        self.decided: dict[str, ApprovalGiven | OutcomeStated] = {}
+        """For each tool call that persons have decided about, the statement that decided."""
         self.usage = Usage()
         self.path: list[str] = []
         self.error: str | None = None
