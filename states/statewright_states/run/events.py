@@ -152,6 +152,7 @@ class ChildEnded(Spending):
     output_tokens: int = 0
     cached_input_tokens: int = 0
     reasoning_tokens: int = 0
+    estimated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -275,4 +275,5 @@ def _ended(state: AgentState, tool: str) -> ChildEnded:
         output_tokens=usage.output_tokens,
         cached_input_tokens=usage.cached_input_tokens,
         reasoning_tokens=usage.reasoning_tokens,
+        estimated_tokens=usage.estimated_tokens,
     )
