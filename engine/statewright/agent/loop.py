@@ -81,13 +81,8 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         require_port("clock", clock)
         require_port("approver", approver)
         require_port("token_estimator", token_estimator)
-        require_callables(
-            on_build_context=on_build_context,
-            on_tool_check=on_tool_check,
-            on_error=on_error,
-            on_event=on_event,
-            on_progress=on_progress,
-        )
+        require_callables(on_build_context=on_build_context, on_tool_check=on_tool_check, on_error=on_error)
+        require_callables(on_event=on_event, on_progress=on_progress)
         require_several("tools", tools, "give a list of functions: tools=[add]")
         require_several("hooks", hooks, "give a list of hooks: hooks=[guard]")
         super().__init__(MemoryJournal() if journal is None else journal, on_error)

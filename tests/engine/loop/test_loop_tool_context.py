@@ -74,7 +74,7 @@ def test_the_engine_fills_the_context_of_a_sync_tool_too() -> None:
 def test_a_function_that_is_called_directly_is_given_one() -> None:
     assert due("rent", ToolContext(Books(7))).startswith("rent 7 ")
     with pytest.raises(ConfigurationError, match="belongs to no run"):
-        ToolContext(None).run(AgentLoop(ScriptedProvider([])), "the task")
+        _ = ToolContext(None).run(AgentLoop(ScriptedProvider([])), "the task")
 
 
 def test_two_contexts_are_refused() -> None:
