@@ -214,7 +214,7 @@ def test_a_call_that_is_decided_takes_no_further_decision() -> None:
         async with on_the_wire([PAY, says("done")], Bench().tools) as wire:
             await wire.run()
             await wire.loop.decide(RUN_ID, "c1", False, actor="grace")
-            with pytest.raises(CallerError, match="rejected already"):
+            with pytest.raises(CallerError, match="rejected by"):
                 await wire.loop.decide(RUN_ID, "c1", True, actor="ada")
             assert (await wire.resume()).outcomes == ["denied"]
 

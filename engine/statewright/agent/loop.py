@@ -22,10 +22,9 @@ from statewright.agent.task_runner import ErrorCallback, History, TaskRunner
 from statewright.config.prices import require_prices
 from statewright.config.settings import AgentConfig
 from statewright.core.inputs import RunInputs, cards_of
-from statewright.core.replay import replay
 from statewright.hooks import Hook, Hooks
 from statewright.journal import MemoryJournal
-from statewright.runtime.decisions import check_decision, event_of, foresee, open_question, posted_decision, require_counted
+from statewright.runtime.decisions import check_decision, leave_decision, require_counted
 from statewright.runtime.driver import AgentDriver, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.lanes import Lanes
@@ -130,7 +129,8 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         ``call_id`` is the model's id of the call, or its name in the journal (``tool-3.1``). The decision is bound to
         exactly what the call is now; ``digest`` (the beginning of it) says which call was looked at. A run that is live
         takes the decision at once here and within a second elsewhere, any other when it is resumed. Raises CallerError
-        when no such question is open, and for a statement that is not counted, which is on record nevertheless.
+        when no such question is open (it says who has decided, and when), and for a statement that is not counted, which is
+        on record nevertheless. Of two who decide at the same time, the second is told what the first has said.
         """
         for name, text in {"run_id": run_id, "call_id": call_id, "actor": actor, "comment": comment}.items():
             require_text(name, text)
@@ -138,18 +138,10 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             require_kind(name, flag, bool, "give True or False")
         decision = ApprovalDecision(approve, actor, meaning or ("approved" if approve else "rejected"), comment, ends_run)
         check_decision(decision)
+        pending = await leave_decision(self.journal, run_id, call_id, digest, decision, self.clock.now_us())
         live = self._driver.live.get(run_id)
         if live is not None:
-            execution = live.execution
-        else:
-            execution = (await replay(self.journal, run_id)).execution
-            foresee(execution, await self.journal.posted(run_id))
-        pending = open_question(execution, call_id, digest)
-        message = posted_decision(pending, decision, self.clock.now_us())
-        if live is not None:
-            live.deliver(*event_of(execution, message))
-        else:
-            await self.journal.post(run_id, message)
+            await live.take_posted()
         require_counted(pending, decision)
         return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
 

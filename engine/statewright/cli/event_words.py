@@ -6,6 +6,7 @@ from statewright.cli.layout import in_brief
 from statewright.core.deciding_code import in_words
 from statewright.runtime.observers import RunEvent
 from statewright.tools.ask_if import asked_if_in_words
+from statewright_states.call import events as of_call
 from statewright_states.plan_build import events as of_plan_build
 from statewright_states.plan_build.facts import ChildEnd, Ending
 from statewright_states.run import events as of_run
@@ -27,6 +28,13 @@ MAX_ERROR_CHARS = 80
 def first_line(text: str) -> str:
     """The first line of an error, in brief."""
     return in_brief(text.partition("\n")[0], MAX_ERROR_CHARS)
+
+
+def tokens_in_words(replied: of_call.AttemptReplied) -> str:
+    """What a reply used, as the provider counted it, or about."""
+    if not replied.estimated_tokens:
+        return f"{replied.input_tokens} tokens in, {replied.output_tokens} out"
+    return f"about {replied.estimated_input_tokens} tokens in, {replied.estimated_output_tokens} out"
 
 
 def resent_in_words(count: int) -> str:

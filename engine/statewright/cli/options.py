@@ -248,6 +248,8 @@ class OutputOptions:
     """Print the outcome as one JSON document."""
     quiet: bool = False
     """Show nothing but the answer."""
+    verbose: Annotated[bool, Parameter(name=("--verbose", "-v"))] = False
+    """Write the log of the run to stderr too: each decision with its row, states and durations, and no text of a message."""
 
 
 RunName = Annotated[str, Parameter(help="The run's id, the beginning or the end of it, or `last`.")]

@@ -18,6 +18,7 @@ from statewright.runtime.decisions import progress
 from statewright.views.state import PendingApproval
 from statewright_states.frozen import dataclass
 from statewright_states.words.approval import UNSIGNED
+from statewright_states.words.messages import Usage
 from statewright_states.words.vocabulary import Status
 
 OF_STATUS: Mapping[Status, Exit] = {
@@ -86,11 +87,20 @@ def summary(state: AnyState, word: str = "") -> Text:
         state.budget_spent or "",
         counted(state.steps_taken, "step"),
         seconds(state.duration_s),
-        counted(state.usage.total_tokens, "token"),
+        _tokens(state.usage),
         f"{state.cost_usd:.6f} USD" if state.cost_microusd else "",
         state.run_id,
     ]
     return Text.assemble((word, TONES.get(word, "")), ("  " + one_line(" · ".join(fact for fact in facts if fact)), ""))
+
+
+def _tokens(usage: Usage) -> str:
+    """How many tokens were used, and whether that is an estimate."""
+    if not usage.estimated_tokens:
+        return counted(usage.total_tokens, "token")
+    if usage.estimated_tokens == usage.total_tokens:
+        return f"about {counted(usage.total_tokens, 'token')}, estimated"
+    return f"{counted(usage.total_tokens, 'token')}, {usage.estimated_tokens} of them estimated"
 
 
 def error_text(error: str) -> Text:

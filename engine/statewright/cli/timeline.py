@@ -12,6 +12,7 @@ from statewright.cli.event_words import (
     first_line,
     resent_in_words,
     seconds,
+    tokens_in_words,
     words_of_run,
     words_of_statement,
     words_of_tool,
@@ -110,7 +111,7 @@ class Timeline:
             case of_tool.ToolRequested() as requested:
                 self._names[event.instance] = requested.request.name
             case of_call.AttemptReplied() as replied if event.row:
-                self.tokens += replied.input_tokens + replied.output_tokens
+                self.tokens += replied.input_tokens + replied.output_tokens + replied.estimated_tokens
             case of_call.CallRequested() as requested:
                 self._since_us[event.instance] = event.at_us
                 self.step = max(self.step, requested.step)
@@ -172,8 +173,7 @@ class Timeline:
             case of_call.CallRequested() as requested:
                 return f"{requested.purpose}: {counted(requested.messages, 'message')} to the model"
             case of_call.AttemptReplied() as replied:
-                told = f"{self._took(event)}, {replied.input_tokens} tokens in, {replied.output_tokens} out"
-                return told + resent_in_words(replied.resent)
+                return f"{self._took(event)}, {tokens_in_words(replied)}{resent_in_words(replied.resent)}"
             case of_call.AttemptFailed() as failed:
                 told = first_line(f"{failed.error}: {failed.detail}")
                 told += resent_in_words(failed.resent)

@@ -3,7 +3,8 @@
 A price in US dollars per million tokens is a price in millionths of a dollar per token, so cost is reckoned in whole
 numbers: with at most six decimals a price is a whole number of millionths of that. The cost of one attempt is rounded up
 to the next millionth of a dollar; a sum of them is never below the bill for these tokens, and less than a millionth of a
-dollar per attempt above it. An attempt whose usage the provider does not tell (most that fail) costs nothing here.
+dollar per attempt above it. A reply whose usage the provider does not tell costs what its estimate costs; an attempt that
+failed costs nothing here.
 """
 
 from __future__ import annotations

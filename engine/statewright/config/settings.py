@@ -85,7 +85,7 @@ class BudgetConfig(Configuration):
     max_tool_calls: Count | None = None
     """Tool calls at most that are begun."""
     max_total_tokens: Count | None = None
-    """Input and output of all model calls together, as the providers count them."""
+    """Input and output of all model calls together, as the providers count them; estimated where they do not."""
     max_cost_usd: Usd | None = None
     """US dollars at most, by ``prices``. Needs a price for the model and for every fallback."""
     prices: Mapping[str, ModelPrice] = Field(default_factory=dict[str, ModelPrice])

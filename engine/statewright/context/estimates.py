@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from operator import index
 
-from statewright_states.words.messages import Message
+from statewright_states.words.messages import Message, ToolSchema
 from statewright_states.words.parts import Attachment, FilePart, ImagePart, size_bytes
 from statewright_states.words.ports import TokenEstimator
 
@@ -37,6 +37,12 @@ def _in_place_of_data(part: Attachment) -> int:
     if isinstance(part, FilePart) and part.data and part.media_type.startswith("text/"):
         return size_bytes(part.data) - len(part.data)
     return CHARS_PER_TOKEN * (IMAGE_TOKENS if isinstance(part, ImagePart) else FILE_TOKENS) - len(part.data)
+
+
+def tools_tokens(tools: Iterable[ToolSchema]) -> int:
+    """About how many tokens the description of these tools takes up, by the rule of thumb."""
+    chars = sum(len(tool.name) + len(tool.description) + len(tool.parameters_json) for tool in tools)
+    return -(-chars // CHARS_PER_TOKEN)
 
 
 class Estimates:

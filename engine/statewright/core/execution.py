@@ -41,13 +41,14 @@ from statewright_states.run.events import (
     ContextBuilt,
     ContextFailed,
     EstimatorFailed,
+    OutcomeStated,
     ReplyReceived,
     StartDenied,
     VerdictReached,
 )
 from statewright_states.run.facts import STATUS, CallPhase, RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.tool.events import ToolAssessed, ToolResumed
+from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolResumed
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.words.vocabulary import EngineFailed, Purpose, Resumed, RunStalled
@@ -199,7 +200,7 @@ class RunExecution(Execution[RunInputs, RunFacts]):
                 self.conversation.counted(event.input_tokens)
             self.projection.replied(event)
         elif instance.table is TOOL:
-            self._follow_tool(instance, event)
+            self._follow_tool(instance, before, event)
 
     def _follow_run(self, before: RunFacts, event: Event, taken: Taken[RunFacts]) -> None:
         self.projection.took(taken)
@@ -213,13 +214,17 @@ class RunExecution(Execution[RunInputs, RunFacts]):
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached and event.readable:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
+            case OutcomeStated():
+                self.projection.decided[event.tool] = event
             case CallFailed() | ContextFailed() | EngineFailed() | RunStalled() | StartDenied():
                 self.projection.error = event.error
             case _:
                 pass
 
-    def _follow_tool(self, instance: Instance[ToolFacts], event: Event) -> None:
+    def _follow_tool(self, instance: Instance[ToolFacts], before: ToolFacts, event: Event) -> None:
         facts = instance.facts
+        if isinstance(event, ApprovalGiven) and facts.approval is not before.approval:
+            self.projection.decided[instance.name] = event
         if isinstance(event, ToolAssessed) and event.changed is not None:
             self.projection.changed(instance.name, self.payloads.message(event.changed), event.asked_if)
         if instance.ended and facts.message is not None:
@@ -276,6 +281,7 @@ class RunExecution(Execution[RunInputs, RunFacts]):
             output_tokens=projection.usage.output_tokens,
             cost_microusd=facts.cost_microusd,
             verified=projection.verified(facts),
+            estimated_tokens=projection.usage.estimated_tokens,
         )
 
     def state(self, times_us: tuple[int, int]) -> AgentState:

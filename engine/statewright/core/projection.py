@@ -15,8 +15,9 @@ from statewright.views.state import AgentState, PendingApproval, StepResult, Too
 from statewright_states.call.events import AttemptReplied
 from statewright_states.form.table import Taken
 from statewright_states.frozen import dataclass, replace
-from statewright_states.run.events import ReplyReceived
+from statewright_states.run.events import OutcomeStated, ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
+from statewright_states.tool.events import ApprovalGiven
 from statewright_states.tool.facts import ToolState
 from statewright_states.words.messages import LLMResponse, Message, Usage
 from statewright_states.words.vocabulary import AskedIf, StopReason, ToolRequest
@@ -43,6 +44,8 @@ class Projection:
         self._results: dict[str, ToolCallResult] = {}
         self._requests: dict[str, tuple[ToolRequest, str]] = {}
         self._last_reply: AttemptReplied | None = None
+        self.decided: dict[str, ApprovalGiven | OutcomeStated] = {}
+        """For each tool call that persons have decided about, the statement that decided."""
         self.usage = Usage()
         self.path: list[str] = []
         self.error: str | None = None
@@ -63,7 +66,7 @@ class Projection:
     def replied(self, event: AttemptReplied) -> None:
         """A model call of any purpose was answered."""
         self._last_reply = event
-        self.usage += Usage(event.input_tokens, event.output_tokens, event.cached_input_tokens, event.reasoning_tokens)
+        self.usage += _usage_of(event)
 
     def step(self, number: int, message: Message, event: ReplyReceived) -> None:
         """A generation or closing call was answered; the closing one is no step of its own."""
@@ -75,9 +78,7 @@ class Projection:
         response = LLMResponse(
             parts=message.parts,
             finish_reason=reply.finish if reply else event.finish.value,
-            usage=Usage(reply.input_tokens, reply.output_tokens, reply.cached_input_tokens, reply.reasoning_tokens)
-            if reply
-            else None,
+            usage=_usage_of(reply) if reply else None,
             model=reply.model if reply else None,
         )
         self._steps.append((number, response, event.calls, event.cut_off))
@@ -168,3 +169,14 @@ class Projection:
     def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest], cut_off: CutOff) -> StepResult:
         results = tuple(self._results[call.tool] for call in calls if call.tool in self._results)
         return StepResult(number, response, results, cut_off)
+
+
+def _usage_of(event: AttemptReplied) -> Usage:
+    """What a reply used: as the provider counted, or as it was estimated."""
+    return Usage(
+        event.input_tokens + event.estimated_input_tokens,
+        event.output_tokens + event.estimated_output_tokens,
+        event.cached_input_tokens,
+        event.reasoning_tokens,
+        event.estimated_tokens,
+    )

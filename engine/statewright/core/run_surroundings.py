@@ -88,7 +88,8 @@ class RunSurroundings:
         """What a reply says. Its calls are named by the model call and their place in it: ``tool-3.1``."""
         message, config, batch = self._message(report), self.inputs.config, report.call.removeprefix("call-")
         finish, asked = finish_of(report.finish), message.tool_calls
-        cut = cut_off(finish, asked, report.tokens - report.input_tokens, config.max_output_tokens)
+        counted = report.tokens - report.input_tokens - report.estimated_tokens  # an estimate says nothing of a limit
+        cut = cut_off(finish, asked, counted, config.max_output_tokens)
         return {
             "finish": finish,
             "has_text": bool((message.content or "").strip() or message.attachments),

@@ -142,6 +142,7 @@ class End:
     output_tokens: Count
     cost_microusd: Count
     verified: bool | None = None
+    estimated_tokens: Count = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,23 +6,28 @@ A message that cannot be read becomes an event too: it is recorded, and the run 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from statewright.config import prompts
 from statewright.core.execution import RunExecution, pending_approvals
+from statewright.core.replay import replay
 from statewright.journal.entry import Delivery, decode, encode
 from statewright.tools import truncate_result
 from statewright.views.approvals import ApprovalDecision
 from statewright.views.state import PendingApproval
-from statewright_states.errors import CallerError
+from statewright_states.errors import CallerError, JournalBusy
 from statewright_states.form.row import Event
 from statewright_states.run.events import MessageUnreadable, OutcomeStated
 from statewright_states.tool.events import ApprovalGiven
 from statewright_states.tool.facts import Approval, ToolFacts
 from statewright_states.words.approval import SignOff, Standing, Statement, actor_key, statement_of
-from statewright_states.words.ports import PostedMessage
+from statewright_states.words.ports import Journal, PostedMessage, SeenOf
+
+MOST_LOOKS = 100
+"""How often a run is looked at before a decision is given up, because the run went on each time."""
 
 Routed = tuple[str, str, Event]
 """A machine, its instance, and the event for it."""
@@ -119,6 +124,29 @@ def check_decision(decision: ApprovalDecision) -> None:
         )
 
 
+async def leave_decision(
+    journal: Journal, run_id: str, call: str, digest: str | None, decision: ApprovalDecision, at_us: int
+) -> PendingApproval:
+    """Leave a decision about an open question for the run; gives the question as it stood then.
+
+    It is left only if nothing has happened to the run since it was looked at; else it is looked at again. Raises CallerError
+    where no such question is open (any more), JournalBusy where the run never stands still for long enough.
+    """
+    for _ in range(MOST_LOOKS):
+        recorded = await replay(journal, run_id)
+        messages = await journal.posted(run_id)
+        foresee(recorded.execution, messages)
+        pending = open_question(recorded.execution, call, digest)
+        seen = SeenOf(recorded.entries - 1, messages[-1].id if messages else 0)
+        if await journal.post(run_id, posted_decision(pending, decision, at_us), seen=seen):
+            return pending
+    raise JournalBusy(
+        "something happens to the run each time before the decision can be left",
+        where=f"run {run_id} in {journal.location}",
+        cure="nothing is recorded; try again",
+    )
+
+
 def foresee(execution: RunExecution, messages: Iterable[PostedMessage]) -> None:
     """Apply these messages to a replayed execution, to see what they will change; nothing is recorded."""
     for number, message in enumerate(messages):
@@ -185,10 +213,20 @@ def progress(sign_off: SignOff) -> str:
 
 
 def _decided(execution: RunExecution, call: str) -> str | None:
-    """How a call was decided, in words; None for one that nobody has decided about."""
+    """How a call was decided, by whom and when, in words; None for one that nobody has decided about."""
     for tool, subject in execution.instances.items():
         facts = subject.facts
-        if isinstance(facts, ToolFacts) and call in (tool, facts.call_id) and facts.approval is not Approval.OPEN:
-            by = f" by {', '.join(facts.sign_off.approved_by)}" if facts.approval is Approval.APPROVED else ""
-            return f"it is {facts.approval}{by} already"
+        if isinstance(facts, ToolFacts) and call in (tool, facts.call_id):
+            last = execution.projection.decided.get(tool)
+            if isinstance(last, OutcomeStated):
+                return f"{last.actor} let the run {'go on' if last.go_on else 'end'} already{_at(last.decided_at_us)}"
+            if facts.approval is not Approval.OPEN:
+                actors = facts.sign_off.approved_by if facts.approval is Approval.APPROVED else (last.actor,) if last else ()
+                by = f" by {', '.join(actors)}" if actors else ""
+                return f"it is {facts.approval}{by} already{_at(last.decided_at_us if last else 0)}"
     return None
+
+
+def _at(time_us: int) -> str:
+    """The time of a decision, where it is known: ``, at 2026-01-31 09:00:00+00:00``."""
+    return f", at {datetime.fromtimestamp(time_us // 1_000_000, UTC).isoformat(sep=' ')}" if time_us else ""

@@ -28,7 +28,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from statewright.clock import SystemClock
 from statewright_states.errors import Fenced, JournalBusy, JournalDamaged, JournalError, RunExists, RunNotFound
 from statewright_states.words.messages import digest_of
-from statewright_states.words.ports import Batch, Clock, Journal, Lease, PostedMessage, StoredEntry
+from statewright_states.words.ports import Batch, Clock, Journal, Lease, PostedMessage, SeenOf, StoredEntry
 
 LEASE_S = 30.0
 """How long the leases of the store under test must hold, in seconds."""
@@ -254,6 +254,19 @@ class JournalConformance(RuleBasedStateMachine):
         assert newest.data == data
         assert newest.id not in {message.id for message in run.posted}
         run.posted.append(newest)
+
+    @rule(pick=st.data(), data=st.binary(max_size=8), entries=st.integers(-1, 1), message=st.sampled_from(["last", "other"]))
+    def post_unless_more_has_come(self, pick: st.DataObject, data: bytes, entries: int, message: str) -> None:
+        """Somebody leaves a message if nothing has come since they looked; else nothing is left."""
+        run_id = pick.draw(st.sampled_from(sorted(self.runs)))
+        run = self.runs[run_id]
+        last = run.posted[-1].id if run.posted else 0
+        seen = SeenOf(run.entries[-1].seq + entries, last if message == "last" else last + 1)
+        left = self.done(self.journal.post(run_id, data, seen=seen))
+        assert left == (entries == 0 and message == "last")
+        if left:
+            run.posted.append(self.done(self.journal.posted(run_id))[-1])
+            assert run.posted[-1].data == data
 
     @rule(seconds=st.sampled_from([1.0, LEASE_S - 1, LEASE_S]))
     def wait(self, seconds: float) -> None:

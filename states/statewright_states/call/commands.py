@@ -63,7 +63,10 @@ class CallOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ReportCall(Command):
-    """Tell the run how its request ended: the reply's digest, or the error's text."""
+    """Tell the run how its request ended: the reply's digest, or the error's text.
+
+    ``tokens`` are all of them; ``estimated_tokens`` of these are estimates, because the provider did not count.
+    """
 
     call: str
     purpose: Purpose
@@ -76,3 +79,4 @@ class ReportCall(Command):
     tokens: int = 0
     input_tokens: int = 0
     cost_microusd: int = 0
+    estimated_tokens: int = 0

@@ -44,6 +44,9 @@ class ReplyBegan(Event):
 class AttemptReplied(Event):
     """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted.
 
+    Where it did not count (none, or 0 of both), ``estimated_input_tokens`` and ``estimated_output_tokens`` stand for them, and
+    the cost is that of the estimates.
+
     ``decisions`` are those of the guards that let the request out; ``resent`` is how often it was sent once more, because a
     kept connection was closed before anything of a reply came; ``asked_if`` is what the ``ask_if`` of
     tools said of the arguments of its calls.
@@ -62,6 +65,13 @@ class AttemptReplied(Event):
     decisions: tuple[HookDecision, ...] = ()
     resent: int = 0
     asked_if: tuple[AskedIf, ...] = ()
+    estimated_input_tokens: int = 0
+    estimated_output_tokens: int = 0
+
+    @property
+    def estimated_tokens(self) -> int:
+        """Both together."""
+        return self.estimated_input_tokens + self.estimated_output_tokens
 
 
 @dataclass(frozen=True, slots=True)

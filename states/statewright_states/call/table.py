@@ -128,8 +128,9 @@ def report_reply(facts: CallFacts, event: AttemptReplied) -> ReportCall:
         facts.attempts,
         message=event.message,
         finish=event.finish,
-        tokens=event.input_tokens + event.output_tokens,
+        tokens=event.input_tokens + event.output_tokens + event.estimated_tokens,
         input_tokens=event.input_tokens,
+        estimated_tokens=event.estimated_tokens,
         cost_microusd=event.cost_microusd,
     )
 

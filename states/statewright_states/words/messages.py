@@ -89,13 +89,15 @@ class Usage:
     """Tokens of one model call as the provider counted them (0 where it does not say).
 
     ``input_tokens`` is the whole prompt; those of it that came from a cache are counted in both fields. ``output_tokens``
-    include those of reasoning.
+    include those of reasoning. Of a run, ``estimated_tokens`` says how many of both are estimates of ours, because the
+    provider did not count.
     """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cached_input_tokens: int = 0
     reasoning_tokens: int = 0
+    estimated_tokens: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -107,6 +109,7 @@ class Usage:
             self.output_tokens + other.output_tokens,
             self.cached_input_tokens + other.cached_input_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.estimated_tokens + other.estimated_tokens,
         )
 
 

@@ -196,6 +196,14 @@ class PostedMessage:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class SeenOf:
+    """How much of a run somebody has seen: the number of its last entry, and the id of the last message left (0: none)."""
+
+    seq: int
+    message: int = 0
+
+
 class Journal(Protocol):
     """A store of runs. Appends are compare-and-swap on (run, head seq, head hash, epoch).
 
@@ -239,8 +247,12 @@ class Journal(Protocol):
         """All runs, oldest first."""
         ...
 
-    async def post(self, run_id: str, data: bytes) -> None:
-        """Leave a message for whoever writes this run. Raises RunNotFound."""
+    async def post(self, run_id: str, data: bytes, *, seen: SeenOf | None = None) -> bool:
+        """Leave a message for whoever writes this run. Raises RunNotFound.
+
+        With ``seen``, only as long as nothing else has come: False where an entry or a message has. Looking and leaving are
+        one step, for other processes too. So of two who decide at the same time, the second sees what the first has said.
+        """
         ...
 
     async def posted(self, run_id: str) -> Sequence[PostedMessage]:

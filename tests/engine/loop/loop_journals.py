@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from statewright_states.errors import JournalUnavailable
-from statewright_states.words.ports import Batch, Journal, Lease, PostedMessage, StoredEntry
+from statewright_states.words.ports import Batch, Journal, Lease, PostedMessage, SeenOf, StoredEntry
 
 
 class PassingJournal:
@@ -46,8 +46,8 @@ class PassingJournal:
     async def run_ids(self) -> Sequence[str]:
         return await self.inner.run_ids()
 
-    async def post(self, run_id: str, data: bytes) -> None:
-        await self.inner.post(run_id, data)
+    async def post(self, run_id: str, data: bytes, *, seen: SeenOf | None = None) -> bool:
+        return await self.inner.post(run_id, data, seen=seen)
 
     async def posted(self, run_id: str) -> Sequence[PostedMessage]:
         return await self.inner.posted(run_id)

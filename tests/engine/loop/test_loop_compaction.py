@@ -250,8 +250,8 @@ def test_a_reply_that_is_no_summary_leaves_the_messages_as_they_were(reply: LLMR
 
 
 def test_what_a_summary_that_failed_has_used_counts() -> None:
-    reply = LLMResponse("", finish_reason="stop", usage=Usage(700, 300))
-    config = window(0, keep=2, after=3, budget=BudgetConfig(max_total_tokens=1000))
+    reply = LLMResponse("", finish_reason="stop", usage=Usage(700_000, 300_000))
+    config = window(0, keep=2, after=3, budget=BudgetConfig(max_total_tokens=10**6))
     outcome = play([*looks(4), reply], Bench().tools, config)
     assert (outcome.reason, outcome.path[-1]) == ("budget_exceeded", "RUN-77")
 
@@ -386,7 +386,7 @@ TOO_LONG = [*COUNTS[:2], asks(call("count", n=4000))]
 @pytest.mark.parametrize(
     ("script", "more", "row", "roles"),
     [
-        ([*COUNTS, says("short", tokens=9)], {"budget": BudgetConfig(max_total_tokens=9)}, "RUN-76", "uaat"),
+        ([*COUNTS, says("short", tokens=10**6)], {"budget": BudgetConfig(max_total_tokens=10**6)}, "RUN-76", "uaat"),
         ([*COUNTS, Delay(10), says("short")], {}, "RUN-44", "uaat"),
         ([*TOO_LONG, says("short")], {}, "RUN-43", "uat"),
     ],

@@ -20,7 +20,7 @@ from statewright.journal.stores.refusals import (
     run_not_found,
     wrong_head,
 )
-from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, StoredEntry
+from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, SeenOf, StoredEntry
 
 
 @dataclass(slots=True)
@@ -117,10 +117,14 @@ class MemoryJournal:
         """All runs, oldest first."""
         return tuple(sorted(self._runs, key=lambda run_id: self._runs[run_id].created_us))
 
-    async def post(self, run_id: str, data: bytes) -> None:
-        """Leave a message for whoever writes this run. Raises RunNotFound."""
+    async def post(self, run_id: str, data: bytes, *, seen: SeenOf | None = None) -> bool:
+        """Leave a message for whoever writes this run; False where more has come than was ``seen``. Raises RunNotFound."""
         with self._lock:
-            self._run(run_id).posted.append(PostedMessage(next(self._posted_ids), data))
+            run = self._run(run_id)
+            if seen is not None and seen != SeenOf(run.entries[-1].seq, run.posted[-1].id if run.posted else 0):
+                return False
+            run.posted.append(PostedMessage(next(self._posted_ids), data))
+            return True
 
     async def posted(self, run_id: str) -> Sequence[PostedMessage]:
         """Messages left for this run that no entry has carried out yet, oldest first."""

@@ -34,7 +34,7 @@ from statewright.journal.stores.refusals import (
 from statewright.journal.stores.schema import SEQ_BITS, open_for_reading, open_for_writing
 from statewright.journal.stores.transactions import InlineTransactions, Job, ThreadedTransactions, Transactions
 from statewright_states.errors import ConfigurationError, JournalDamaged
-from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, StoredEntry
+from statewright_states.words.ports import Batch, Clock, Lease, PostedMessage, SeenOf, StoredEntry
 
 Durability = Literal["full", "normal", "memory"]
 """``full``: on the disk before an append returns. ``normal``: survives the end of the process, however sudden; a power
@@ -52,6 +52,8 @@ _APPEND = """INSERT INTO entries (id, hash, data) SELECT head.id + 1, ?, ? FROM 
 _END = "INSERT INTO ended SELECT key FROM runs WHERE run_id = ?"
 _ADD_BLOB = "INSERT OR IGNORE INTO blobs (digest, data) VALUES (?, ?)"
 _ADD_POSTED = "INSERT INTO posted (run_id, data) SELECT run_id, ? FROM runs WHERE run_id = ?"
+_SEEN_OF = """SELECT (SELECT max(id) FROM entries WHERE id >= key << 32 AND id < (key + 1) << 32) & 0xFFFFFFFF,
+    coalesce((SELECT max(id) FROM posted WHERE posted.run_id = runs.run_id), 0) FROM runs WHERE run_id = ?"""
 _REMOVE_POSTED = "DELETE FROM posted WHERE run_id = ? AND id = ?"
 _TAKE_LEASE = "UPDATE runs SET epoch = ?, owner = ?, lease_until_us = ? WHERE run_id = ?"
 _PROLONG_LEASE = "UPDATE runs SET lease_until_us = ? WHERE run_id = ? AND epoch = ? AND owner IS NOT NULL"
@@ -250,14 +252,17 @@ class SQLiteJournal:
 
     # -- messages left for a run -------------------------------------------------------------------------------------
 
-    async def post(self, run_id: str, data: bytes) -> None:
-        """Leave a message for whoever writes this run. Raises RunNotFound."""
+    async def post(self, run_id: str, data: bytes, *, seen: SeenOf | None = None) -> bool:
+        """Leave a message for whoever writes this run; False where more has come than was ``seen``. Raises RunNotFound."""
 
-        def job(connection: sqlite3.Connection) -> None:
+        def job(connection: sqlite3.Connection) -> bool:
+            if seen is not None and connection.execute(_SEEN_OF, (run_id,)).fetchone() not in (None, (seen.seq, seen.message)):
+                return False
             if not connection.execute(_ADD_POSTED, (data, run_id)).rowcount:
                 raise run_not_found(run_id, self._location)
+            return True
 
-        await self._in(self._writer, job)
+        return await self._in(self._writer, job)
 
     async def posted(self, run_id: str) -> Sequence[PostedMessage]:
         """Messages left for this run that no entry has carried out yet, oldest first."""

@@ -9,6 +9,7 @@ from typing import cast
 from statewright.config.prices import cost_microusd
 from statewright.config.prompts import with_attachments
 from statewright.context.builder import ContextManager
+from statewright.context.estimates import tools_tokens
 from statewright.context.judge import SelfEvaluator
 from statewright.core.execution import RunExecution
 from statewright.core.replies import cut_off, finish_of, is_silent
@@ -199,7 +200,7 @@ class ModelCalls:
         response = bounded(response)
         if not self._silent(response):
             observer.release()
-        return self._replied(command, provider.model, response)
+        return self._replied(command, provider.model, request, response)
 
     def _silent(self, response: LLMResponse) -> bool:
         """Whether the run will treat this reply as silent; it decides so later, by the same rule, from the record."""
@@ -208,13 +209,15 @@ class ModelCalls:
             return False
         return cut_off(finish, calls, (response.usage or Usage()).output_tokens, config.max_output_tokens) is CutOff.NO
 
-    def _replied(self, command: SendRequest, model: str, response: LLMResponse) -> AttemptReplied:
+    def _replied(self, command: SendRequest, model: str, request: ModelRequest, response: LLMResponse) -> AttemptReplied:
         payloads = self._execution.payloads
         parts = _with_own_ids(response.parts, command.call)
-        usage = response.usage or Usage()
+        message, usage, estimated = Message("assistant", parts=parts), response.usage or Usage(), Usage()
+        if not usage.total_tokens:  # a budget would never be used up otherwise
+            estimated = self._estimated(command, request, message)
         return AttemptReplied(
             send=command.send,
-            message=payloads.put_message(Message("assistant", parts=parts)),
+            message=payloads.put_message(message),
             raw=payloads.put(response.raw) if response.raw else None,
             model=response.model,
             finish=response.finish_reason,
@@ -222,9 +225,20 @@ class ModelCalls:
             output_tokens=usage.output_tokens,
             cached_input_tokens=usage.cached_input_tokens,
             reasoning_tokens=usage.reasoning_tokens,
-            cost_microusd=cost_microusd(self._execution.inputs.config.budget.prices.get(model), usage),
+            cost_microusd=cost_microusd(self._execution.inputs.config.budget.prices.get(model), usage + estimated),
             asked_if=self._asked_if(command, parts) if self._ask_ifs else (),
+            estimated_input_tokens=estimated.input_tokens,
+            estimated_output_tokens=estimated.output_tokens,
         )
+
+    def _estimated(self, command: SendRequest, request: ModelRequest, reply: Message) -> Usage:
+        """About how many tokens a request and its reply have, where the provider does not say."""
+        conversation, facts = self._execution.conversation, cast("CallFacts", self._execution.instances[command.call].facts)
+        estimates = conversation.estimates
+        # The size of a conversation is kept as it grows; a summary's or a judge's request is short, or made but once.
+        talking = facts.purpose in (Purpose.GENERATION, Purpose.CLOSING)
+        said = conversation.estimate_tokens() if talking else estimates.of(request.messages)
+        return Usage(said + tools_tokens(request.tools), estimates.of((reply,)) if reply.parts else 0)
 
     def _asked_if(self, command: SendRequest, parts: Sequence[Part]) -> tuple[AskedIf, ...]:
         """What the ``ask_if`` of tools says of the calls of a reply."""
