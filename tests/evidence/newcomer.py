@@ -93,6 +93,8 @@ class Screen80:
         for line in text.split("\n"):
             self._tmux("send-keys", "-t", f"main:{window}", "-l", line)
             self._tmux("send-keys", "-t", f"main:{window}", "Enter")
+            if line.endswith("\\"):
+                self.wait_for(r"^> *\s*\Z", window)
 
     def press(self, key: str, window: int = 1) -> None:
         """Press a key by tmux's name for it."""
