@@ -55,7 +55,7 @@ version: $(VENV)/development ## put each changed table on record as a new versio
 	@$(BIN)/python tests/house/table_versions.py --summary "$$SUMMARY"
 
 generated: diagrams traceability ## write everything anew that is made from the tables (versions excepted: those are acts)
-	$(BIN)/python -m statewright_states.requirements > docs/requirements.md
+	$(BIN)/python -m statewright_states.requirements_document > docs/requirements.md
 
 diagrams: $(VENV)/development ## draw diagrams/ anew from the tables
 	$(BIN)/python -m statewright_evidence.drawing --out diagrams

@@ -40,11 +40,12 @@ from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
 from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
-from statewright.tools import ExecutionEngine, Tool, ToolRegistry, load_tools, tool
+from statewright.tools import ExecutionEngine, Tool, ToolContext, ToolRegistry, load_tools, tool
 from statewright.version import __version__
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
 from statewright.views.plan_build_state import MixedState
-from statewright.views.state import AgentState, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
+from statewright.views.state import AgentState, ChildRun, LoopPhase, PendingApproval, StepResult, ToolCallResult, TurnResult
+from statewright.views.tool_progress import ToolProgress
 from statewright_evidence.proofs.proof import Proof
 from statewright_states.errors import (
     CallerError,
@@ -90,6 +91,7 @@ __all__ = [
     "Block",
     "BudgetConfig",
     "CallerError",
+    "ChildRun",
     "Citation",
     "Compaction",
     "ConfigurationError",
@@ -163,8 +165,10 @@ __all__ = [
     "Tool",
     "ToolCall",
     "ToolCallResult",
+    "ToolContext",
     "ToolEffect",
     "ToolOutcome",
+    "ToolProgress",
     "ToolRegistry",
     "ToolSchema",
     "ToolText",

@@ -4,12 +4,11 @@ An id is stable for ever and never reused. ``source`` names the point of the loo
 from, or the subject of the document that the contract took it over from. A requirement without a row says in
 ``elsewhere`` who serves it; a test holds rows and requirements together, both ways.
 
-``python -m statewright_states.requirements > docs/requirements.md`` writes the document anew.
+``python -m statewright_states.requirements_document > docs/requirements.md`` writes the document anew.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -126,6 +125,27 @@ REQUIREMENTS: Mapping[str, Requirement] = {
         "A history that arrives with orphaned calls or results is repaired, the same way each time and on record.",
         "contract 4, histories",
         elsewhere="the context, before the first call of a run",
+    ),
+    # -- runs that a tool begins --------------------------------------------------------------------------------------
+    "R-CHILD-1": Requirement(
+        "A run that a tool begins is named after its call and its place among the runs of this call, names the command that "
+        "began the tool as its parent, and is begun once, however often the tool runs again.",
+        "runs inside tools: the context of a tool",
+        elsewhere="the runs of tools, which begin or find them",
+    ),
+    "R-CHILD-2": Requirement(
+        "While only persons can carry on the runs that a tool has begun, its call waits with them, lists what they are asked, "
+        "and holds nothing; it goes on when the run is taken up.",
+        "runs inside tools: approvals surface in the parent",
+    ),
+    "R-CHILD-3": Requirement(
+        "What a run that a tool has begun used counts for the run of the tool, for its sums and its budgets, and once, "
+        "whatever dies in between.",
+        "runs inside tools: cost surfaces in the parent",
+    ),
+    "R-CHILD-4": Requirement(
+        "A stop of a run reaches the runs that its tools have begun; its end, and that of the tool's call, end them at once.",
+        "runs inside tools: stop and cancel reach the child",
     ),
     # -- stop, cancellation, time -------------------------------------------------------------------------------------
     "R-STOP-1": Requirement(
@@ -363,22 +383,6 @@ REQUIREMENTS: Mapping[str, Requirement] = {
 TABLES: tuple[Table[Any], ...] = (RUN, CALL, TOOL, PLAN_BUILD)
 
 
-def requirements_markdown(tables: Sequence[Table[Any]] = TABLES) -> str:
-    """The document: each requirement with its text, its source, and the rows that serve it."""
-    served = rows_by_requirement(tables)
-    lines = [
-        "# Requirements\n",
-        "What the loop promises, and the rows that keep each promise. Generated from `requirements.py` and the tables:",
-        "`python -m statewright_states.requirements > docs/requirements.md`.\n",
-        "| id | requirement | source | served by |",
-        "|---|---|---|---|",
-    ]
-    for identity, requirement in REQUIREMENTS.items():
-        by = ", ".join(served.get(identity, ())) or requirement.elsewhere
-        lines.append(f"| {identity} | {requirement.text} | {requirement.source} | {by} |")
-    return "\n".join(lines) + "\n"
-
-
 def rows_by_requirement(tables: Sequence[Table[Any]] = TABLES) -> dict[str, tuple[str, ...]]:
     """The ids of the rows and ignores that name each requirement, in table order."""
     served: dict[str, tuple[str, ...]] = {}
@@ -392,7 +396,3 @@ def rows_by_requirement(tables: Sequence[Table[Any]] = TABLES) -> dict[str, tupl
 def stated_in(table: Table[Any]) -> tuple[Row | Ignore, ...]:
     """Everything of a table that serves a requirement: its rows, then its ignores."""
     return (*table.rows, *table.ignores)
-
-
-if __name__ == "__main__":
-    sys.stdout.write(requirements_markdown())

@@ -28,8 +28,9 @@ from statewright_states.errors import DeclarationError
 from statewright_states.form.row import SAME, Ignore, Row
 from statewright_states.requirements import TABLES, stated_in
 from statewright_states.run.facts import RunState
+from statewright_states.run.ignores import LIVE
 from statewright_states.run.questions import needs_person
-from statewright_states.run.table import LIVE, RUN
+from statewright_states.run.table import RUN
 from statewright_states.tool.facts import ToolState
 from statewright_states.tool.table import TOOL, report_settled, start, withdraw_question
 from surgery import Stated, operated

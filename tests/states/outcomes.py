@@ -57,6 +57,8 @@ class Outcomes:
         match pending.activity:
             case Activity.ADMISSION:
                 raise AssertionError("a world begins with a run that is admitted")
+            case Activity.CHILD:
+                raise AssertionError("the tools of a world begin no runs")
             case Activity.LANE:
                 return LaneGranted()
             case Activity.CONTEXT:

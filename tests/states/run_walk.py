@@ -24,6 +24,8 @@ from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CallWaits,
+    ChildEnded,
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
@@ -63,6 +65,7 @@ from statewright_states.words.vocabulary import (
     EngineFailed,
     Resumed,
     RunStalled,
+    Status,
     StopReason,
     StopRequested,
     ToolRequest,
@@ -96,6 +99,9 @@ def settings(chance: Random) -> RunSettings:
     )
 
 
+ENDED_BELOW = ChildEnded("child", "tool", Status.SUCCESS, StopReason.COMPLETED, 1, 1, 1)
+
+
 # -- what may happen -----------------------------------------------------------------------------------------------------
 
 
@@ -108,6 +114,7 @@ def possible(state: StrEnum, facts: RunFacts, chance: Random) -> Sequence[Event]
             ContextFailed("late"),
             StartDenied("late", ()),
             OutcomeStated("tool", True, "somebody", ""),
+            ENDED_BELOW,
         )
         return [*from_outside, *late, MessageUnreadable("it is not JSON", "raw")]
     if state is S.ACCEPTED:
@@ -170,6 +177,7 @@ def _no_reply(chance: Random) -> Sequence[Event]:
 
 def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
     events: list[Event] = [RunDeadlinePaused(chance.randint(0, 400_000))] if facts.paused else []
+    events += [ENDED_BELOW] if chance.random() < 0.2 else []
     for call in facts.tools:
         tool, size = call.request.tool, chance.randint(1, 3)
         match call.phase:
@@ -177,7 +185,10 @@ def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
                 events += [CallDecided(tool, ends_run=False), PersonAsked(tool)]
             case CallPhase.ASKED:
                 events += [CallDecided(tool, ends_run=False), CallDecided(tool, ends_run=True)]
+            case CallPhase.LAUNCHED if call.waits:
+                events += [CallWaits(tool, False)]
             case CallPhase.LAUNCHED:
+                events += [CallWaits(tool, chance.random() < 0.8)] if chance.random() < 0.3 else []
                 events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size), PersonAsked(tool)]
             case CallPhase.UNKNOWN:
                 stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("Somebody", "another"))
@@ -299,9 +310,16 @@ def _its_time_is_watched_unless_only_persons_are_waited_for(step: Witness[RunFac
         assert command.left_us == (max(limit_us - used_us, 0) if limit_us else None), f"{taken.row.id} starts another timer"
         assert step.facts.paused or taken.row.id in ("RUN-02", "RUN-81", "RUN-82", "RUN-83"), f"{taken.row.id} starts it anew"
     if taken.facts.paused and taken.to not in RUN.final:
-        phases = {call.phase for call in taken.facts.tools}
+        phases = {call.phase for call in taken.facts.tools if not call.waits}
         assert not phases & {CallPhase.ASSESSING, CallPhase.LAUNCHED}, f"{taken.row.id}: its time stands still while it works"
-        assert phases & {CallPhase.ASKED, CallPhase.UNKNOWN}, f"{taken.row.id}: its time stands still, and nobody is asked"
+        asked = phases & {CallPhase.ASKED, CallPhase.UNKNOWN} or any(call.waits for call in taken.facts.tools)
+        assert asked, f"{taken.row.id}: its time stands still, and nobody is asked"
+    if isinstance(step.event, ChildEnded):
+        assert step.state is S.ACTING, f"{taken.row.id} counts a run where no tool runs"
+        assert step.event.run in taken.facts.children, f"{taken.row.id} counts a run, and does not remember it"
+        assert taken.facts.tokens == step.facts.tokens + 1, f"{taken.row.id} counts a run otherwise"
+    waiting = [call.request.tool for call in taken.facts.tools if call.waits]
+    assert not (taken.facts.stop and waiting), f"{taken.row.id}: {waiting[0]} waits for persons after a stop"
 
 
 def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from statewright_states.requirements import REQUIREMENTS, TABLES, requirements_markdown, rows_by_requirement, stated_in
+from statewright_states.requirements import REQUIREMENTS, TABLES, rows_by_requirement, stated_in
+from statewright_states.requirements_document import requirements_markdown
 
 DOCUMENT = Path(__file__).parents[2] / "docs" / "requirements.md"
 
@@ -40,7 +41,7 @@ def test_requirements_of_one_subject_are_numbered_without_gaps() -> None:
 
 
 def test_the_document_is_the_one_made_from_the_tables() -> None:
-    cure = "write it anew: python -m statewright_states.requirements > docs/requirements.md"
+    cure = "write it anew: python -m statewright_states.requirements_document > docs/requirements.md"
     assert DOCUMENT.exists(), cure
     assert DOCUMENT.read_text(encoding="utf-8") == requirements_markdown(), cure
 
@@ -53,6 +54,6 @@ def test_the_document_names_every_row_and_ignore() -> None:
 
 
 def test_run_as_a_program_it_prints_the_document() -> None:
-    command = [sys.executable, "-m", "statewright_states.requirements"]
+    command = [sys.executable, "-m", "statewright_states.requirements_document"]
     printed = subprocess.run(command, capture_output=True, check=True, timeout=60)
     assert printed.stdout.decode() == requirements_markdown()

@@ -13,11 +13,14 @@ from statewright_states.tool.commands import (
     AssessTool,
     ReportOutcomeUnknown,
     ReportSettled,
+    ReportWaiting,
     StartTool,
+    StopChildRuns,
     WithdrawQuestion,
 )
 from statewright_states.tool.events import (
     ApprovalGiven,
+    ChildQuestion,
     NobodyToAsk,
     ToolAssessed,
     ToolCancelled,
@@ -30,6 +33,7 @@ from statewright_states.tool.events import (
     ToolReturned,
     ToolSkipped,
     ToolStopped,
+    ToolWaits,
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
@@ -45,6 +49,7 @@ RULES = (
     ApprovalRule(required=2),
     ApprovalRule(required=2, approvers=("Ann", "Bob", "Carl", "Dora"), requester="Ann", review_required=True),
 )
+WAITS = (ToolWaits((ChildQuestion("child", "tool-1.1", "id", "tool", "{}", "digest"),)), ToolWaits(()))
 RAN: tuple[Event, ...] = (ToolReturned("result", "result"), ToolFailed("error", "error"), ToolDeadline("too late"))
 
 
@@ -54,7 +59,7 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
     given_up = [ToolSkipped("stopped", "skipped", request), ToolCancelled("cancelled", request)]
     repeated = ToolRepeated("tool-0", "the earlier result", request)
     if state in TOOL.final:
-        return [*RAN, *_assessed(), *_decisions("arguments", chance), NOBODY]
+        return [*RAN, *WAITS, *_assessed(), *_decisions("arguments", chance), NOBODY]
     if not facts.tool:
         unasked = chance.choice(tuple(WithoutAPerson))
         asked = [ToolRequested(request, released, rule, unasked) for released in (True, False) for rule in RULES]
@@ -71,7 +76,7 @@ def possible(state: StrEnum, facts: ToolFacts, chance: Random) -> Sequence[Event
             said = (*_decisions(facts.arguments, chance), *_decisions("other", chance), NOBODY)
             return [*said, *stopped, *released, *given_up, resumed]
         case _:
-            return [*RAN, *_decisions(facts.arguments, chance), NOBODY, *stopped, given_up[1], resumed]
+            return [*RAN, *WAITS, *_decisions(facts.arguments, chance), NOBODY, *stopped, given_up[1], resumed]
 
 
 def _assessed() -> Sequence[Event]:
@@ -106,6 +111,11 @@ def holds(path: Sequence[Witness[ToolFacts]]) -> None:
         assert AssessTool in given, f"after {taken.row.id} nobody assesses the call"
     if step.state is S.RUNNING and isinstance(step.event, ToolCancelled | ToolDeadline):
         assert AbandonTool in given, f"{taken.row.id} leaves a tool at work that nobody waits for"
+    if step.state is S.RUNNING and isinstance(step.event, ToolStopped):
+        assert StopChildRuns in given, f"{taken.row.id} keeps a stop from the runs of the tool"
+    if isinstance(step.event, ToolWaits):
+        reported = [command.waits for command in taken.commands if isinstance(command, ReportWaiting)]
+        assert reported == [bool(step.event.questions)], f"{taken.row.id} does not say whether the call waits"
     if isinstance(step.event, ApprovalGiven):
         assert (WithdrawQuestion in given) == (facts.approval is not Approval.OPEN), f"{taken.row.id}: is it still a question?"
 

@@ -102,6 +102,7 @@ def test_what_is_begun_outside_ends_in_every_way_that_its_link_declares_and_in_n
             for pending in () if state.waking else state.pending:
                 ended[pending.activity] |= {type(each.event) for each in external_events.pending(state.core, pending)}
     ended[Activity.REQUEST] |= ended.pop(Activity.REPLY)
+    ended[Activity.TOOL] |= ended.pop(Activity.CHILD)
     ended[Activity.PAUSE] = {type(each.event) for each in ExternalEvents(QUICK[0]).of(Pending(Activity.PAUSE), "")}  # at once
     del ended[Activity.ADMISSION]
     of_a_run = (Participant.RUN, Participant.CALL, Participant.TOOL)

@@ -10,12 +10,15 @@ from weakref import WeakSet
 from statewright.runtime.driver import Live, Watch
 from statewright.runtime.giving_up import ended_or_given_up
 from statewright.runtime.observers import ChunkCallback, RunEvent
+from statewright.views.tool_progress import ToolProgress
 from statewright_states.errors import LoopClosed
 from statewright_states.words.approval import SignOff
 from statewright_states.words.messages import StreamChunk
 
 S = TypeVar("S")
 
+Happening = RunEvent | StreamChunk | ToolProgress
+"""What a listener is given of a run, before its final state."""
 Driving = Callable[[Watch], Coroutine[Any, Any, S]]
 """Drives a run to its end, and shows it to whoever watches."""
 
@@ -50,7 +53,7 @@ class RunHandle(Generic[S]):
         self._task: asyncio.Task[S] | None = None
         self._listening: WeakSet[RunEvents[S]] = WeakSet()
 
-    async def begun(self, driving: Driving[S], on_chunk: ChunkCallback | None) -> None:
+    async def begun(self, driving: Driving[S], on_chunk: ChunkCallback | None, deps: object) -> None:
         """Have the run driven; waits until it is on record and can be found, or is over. Raises what it raises until then."""
         live = asyncio.Event()
 
@@ -58,7 +61,8 @@ class RunHandle(Generic[S]):
             self._happened(piece)
             return on_chunk(piece) if on_chunk is not None else None
 
-        self._task = asyncio.create_task(driving(Watch(chunk, self._happened, live.set)), name=f"the run {self.run_id}")
+        watch = Watch(chunk, self._happened, lambda _: live.set(), self._happened, deps)
+        self._task = asyncio.create_task(driving(watch), name=f"the run {self.run_id}")
         self._owner.add(self)
         self._task.add_done_callback(lambda _: live.set())
         self._task.add_done_callback(self._ended)
@@ -102,7 +106,7 @@ class RunHandle(Generic[S]):
         return self._task.result()
 
     def events(self) -> RunEvents[S]:
-        """What happens from now on: decisions and pieces of text, in order, and the final state last.
+        """What happens from now on: decisions, pieces of text and how far tools are, in order, and the final state last.
 
         Any number may listen, each from where the run stands when it asks. Who asks before awaiting anything else after
         ``start`` hears all of it. What was before stands in the record (``loop.get``). Of a run that is done, only the state is
@@ -137,7 +141,7 @@ class RunHandle(Generic[S]):
             self._task.cancel()
             await ended_or_given_up([self._task])
 
-    def _happened(self, what: RunEvent | StreamChunk | None) -> None:
+    def _happened(self, what: Happening | None) -> None:
         for listener in tuple(self._listening):
             listener.tell(what)
 
@@ -152,17 +156,17 @@ class RunEvents(Generic[S]):
 
     def __init__(self, handle: RunHandle[S]) -> None:
         self._handle = handle
-        self._queue: asyncio.Queue[RunEvent | StreamChunk | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[Happening | None] = asyncio.Queue()
         self._over = False
 
-    def tell(self, what: RunEvent | StreamChunk | None) -> None:
+    def tell(self, what: Happening | None) -> None:
         """Something has happened; None: the run is driven no longer."""
         self._queue.put_nowait(what)
 
     def __aiter__(self) -> RunEvents[S]:
         return self
 
-    async def __anext__(self) -> RunEvent | StreamChunk | S:
+    async def __anext__(self) -> Happening | S:
         """What happened next."""
         if self._over:
             raise StopAsyncIteration

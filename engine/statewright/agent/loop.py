@@ -27,10 +27,12 @@ from statewright.journal import MemoryJournal
 from statewright.runtime.decisions import check_decision, leave_decision, require_counted
 from statewright.runtime.driver import AgentDriver, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
+from statewright.runtime.effects.open_children import ParentRun
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import EventCallback, Observers
+from statewright.runtime.observers import EventCallback, Observers, ProgressCallback
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
+from statewright.tools.context import require_deps
 from statewright.views.approvals import ApprovalDecision, Approver
 from statewright.views.state import AgentState
 from statewright_states.errors import RunExists
@@ -69,6 +71,7 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         on_tool_check: ToolCheck | None = None,
         on_error: ErrorCallback | None = None,
         on_event: EventCallback | None = None,
+        on_progress: ProgressCallback | None = None,
     ) -> None:
         """Raises ConfigurationError: an unknown tool, a bound on cost without a model's price, a key in what is recorded."""
         require_port("provider", provider or False)
@@ -78,7 +81,13 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         require_port("clock", clock)
         require_port("approver", approver)
         require_port("token_estimator", token_estimator)
-        require_callables(on_build_context=on_build_context, on_tool_check=on_tool_check, on_error=on_error, on_event=on_event)
+        require_callables(
+            on_build_context=on_build_context,
+            on_tool_check=on_tool_check,
+            on_error=on_error,
+            on_event=on_event,
+            on_progress=on_progress,
+        )
         require_several("tools", tools, "give a list of functions: tools=[add]")
         require_several("hooks", hooks, "give a list of hooks: hooks=[guard]")
         super().__init__(MemoryJournal() if journal is None else journal, on_error)
@@ -98,8 +107,9 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             clock=self.clock,
             chance=assemble.chance(),
             lanes=Lanes(),
-            observers=Observers(on_event, hooks=listening),
+            observers=Observers(on_event, hooks=listening, on_progress=() if on_progress is None else (on_progress,)),
             hooks=listening,
+            journal=self.journal,
             approver=approver,
             on_build_context=on_build_context,
             on_tool_check=on_tool_check,
@@ -167,6 +177,18 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         reader._driver = self._driver.equipped(replace(self._driver.equipment, providers=models, registry=reader.tools))
         return reader
 
+    async def run_within(self, parent: ParentRun, prompt: str, history: History | None) -> AgentState:
+        """Begin a run that a tool of another one asks for, or take it up; it is recorded with that one."""
+        child, equipment = copy(self), self._driver.equipment
+        child.journal = parent.journal
+        approver = equipment.approver if equipment.approver is not None else parent.approver
+        child._driver = self._driver.recording_in(parent.journal, replace(equipment, approver=approver))
+        options = RunOptions(session=parent.session, requested_by=parent.requested_by, deps=parent.deps)
+        with self.reporting("run"):
+            inputs = replace(child.inputs(prompt, history, options), run_id=parent.child_id, parent=parent.link)
+            watch = Watch(on_decision=parent.on_decision, on_live=parent.on_live, deps=parent.deps, stopped_by=parent.link)
+            return await child.run_child(inputs, watch, accept_changed_code=parent.accept_changed_code)
+
     async def run_child(self, inputs: RunInputs, watch: Watch, *, accept_changed_code: bool = False) -> AgentState:
         """Begin a run that belongs to another one, or take it up if it is on record; ``inputs.parent`` names the other."""
         try:
@@ -180,15 +202,14 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
         require_options(options)
         self.config.approval.check(options.requested_by)
         self._driver.equipment.lanes.require_no_circle(options.session)
-        allowed = self.config.allowed_tools
-        tools = [tool for tool in self.tools if allowed is None or tool.name in allowed]
+        self.require_deps(options.deps)
         return RunInputs(
             run_id=options.run_id or self._names.run_id(),
             model=self.provider.model,
             config=self.config,
             task=prompt,
             history=messages_of(history),
-            cards=cards_of(tools),
+            cards=cards_of(self._usable),
             stream=options.stream,
             session=options.session,
             hooks=self._driver.equipment.hooks.cards,
@@ -197,3 +218,12 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             equipment=options.equipment,
             http=self.provider.http if isinstance(self.provider, OverHttp) else "",
         )
+
+    @property
+    def _usable(self) -> list[Tool]:
+        allowed = self.config.allowed_tools
+        return [tool for tool in self.tools if allowed is None or tool.name in allowed]
+
+    def require_deps(self, deps: object) -> None:
+        """Raise ConfigurationError where these are not the deps that a tool which may be used wants."""
+        require_deps(((tool.name, tool.parameters.deps) for tool in self._usable if tool.parameters.context is not None), deps)

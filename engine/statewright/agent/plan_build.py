@@ -95,6 +95,10 @@ class MixedModeRunner(TaskRunner[PlanBuildInputs, MixedState]):
         plan = self.plan.inputs(prompt, history, replace(options, stream=False, run_id=build.run_id, agent=None))
         return PlanBuildInputs(build.run_id, {Phase.PLAN: plan, Phase.BUILD: build}, self.accept_partial_plan)
 
+    def require_deps(self, deps: object) -> None:
+        self.plan.require_deps(deps)
+        self.build.require_deps(deps)
+
     async def decide(
         self,
         run_id: str,
@@ -226,6 +230,10 @@ class Children:
     def ended(self, instance: str) -> None:
         """A task has no timers."""
 
+    def before_the_end(self, then: Callable[[], None]) -> None:
+        """A cancellation is passed on to the run that goes on by a row."""
+        then()
+
     async def aclose(self) -> None:
         """Give up what is under way; a run that is given up can be taken up again."""
         await self._tasks.aclose()
@@ -256,7 +264,7 @@ class Children:
         """Run a child to its end, or until it waits for a person or cannot be recorded."""
         try:
             await self._require_ours(inputs.run_id)
-            watch = replace(self._watch, on_live=self._on_record[phase].set)
+            watch = replace(self._watch, on_live=partial(_is_on_record, self._on_record[phase]))
             state = await self._loops[phase].run_child(inputs, watch, accept_changed_code=self._accepted)
             return ChildWaits(state.run_id) if state.status is Status.RUNNING else ended(await self._end_of(state))
         except JournalError as error:
@@ -297,6 +305,11 @@ class Children:
             output_tokens=end.output_tokens,
             cost_microusd=end.cost_microusd,
         )
+
+
+def _is_on_record(known: asyncio.Event, live: object) -> None:
+    """A run of the task is live, so that it can be told to stop."""
+    known.set()
 
 
 # -- the driver ------------------------------------------------------------------------------------------------------

@@ -10,16 +10,16 @@ from types import TracebackType
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, overload
 
 from statewright.agent.arguments import require_callables, require_text
-from statewright.agent.handle import Driving, OwnedRuns, RunHandle
+from statewright.agent.handle import Driving, Happening, OwnedRuns, RunHandle
 from statewright.agent.sync import run_to_its_end
 from statewright.core.inputs import Inputs
 from statewright.core.replay import open_runs
 from statewright.runtime.driver import Driver, NamedRunKeywords, RunKeywords, RunOptions, Watch
-from statewright.runtime.observers import ChunkCallback, RunEvent
+from statewright.runtime.observers import ChunkCallback
 from statewright_states.errors import NoJournalYet, RunExists
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff
-from statewright_states.words.messages import Message, StreamChunk
+from statewright_states.words.messages import Message
 from statewright_states.words.ports import Journal
 
 I = TypeVar("I", bound=Inputs)  # noqa: E741 - inputs, beside the state
@@ -53,6 +53,10 @@ class TaskRunner(ABC, Generic[I, S]):
         """What a run with these arguments is given. Raises CallerError for what is wrong with them."""
 
     @abstractmethod
+    def require_deps(self, deps: object) -> None:
+        """Raise ConfigurationError where these are not the deps that a tool which may be used wants."""
+
+    @abstractmethod
     async def decide(
         self,
         run_id: str,
@@ -81,7 +85,7 @@ class TaskRunner(ABC, Generic[I, S]):
         """
         with self.reporting("run"):
             given = RunOptions(**options)
-            return await self._driving.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk))
+            return await self._driving.start(self.inputs(prompt, history, given), Watch(given.on_stream_chunk, deps=given.deps))
 
     def run_sync(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> S:
         """``run`` for code that is not asynchronous; works inside a running event loop too (on a thread of its own).
@@ -113,7 +117,7 @@ class TaskRunner(ABC, Generic[I, S]):
         """
         with self.reporting("run_or_resume"):
             given = RunOptions(**options, run_id=run_id)
-            inputs, watch = self.inputs(prompt, history, given), Watch(given.on_stream_chunk)
+            inputs, watch = self.inputs(prompt, history, given), Watch(given.on_stream_chunk, deps=given.deps)
             try:
                 return await self._driving.start(inputs, watch)
             except RunExists:
@@ -128,6 +132,7 @@ class TaskRunner(ABC, Generic[I, S]):
         stream: Literal[False] = False,
         on_stream_chunk: ChunkCallback | None = None,
         accept_changed_code: bool = False,
+        deps: Any = None,
     ) -> Coroutine[Any, Any, S]: ...
     @overload
     def resume(
@@ -137,7 +142,8 @@ class TaskRunner(ABC, Generic[I, S]):
         stream: Literal[True],
         on_stream_chunk: ChunkCallback | None = None,
         accept_changed_code: bool = False,
-    ) -> AsyncGenerator[RunEvent | StreamChunk | S, None]: ...
+        deps: Any = None,
+    ) -> AsyncGenerator[Happening | S, None]: ...
     def resume(
         self,
         run_id: str,
@@ -145,24 +151,26 @@ class TaskRunner(ABC, Generic[I, S]):
         stream: bool = False,
         on_stream_chunk: ChunkCallback | None = None,
         accept_changed_code: bool = False,
-    ) -> Coroutine[Any, Any, S] | AsyncGenerator[RunEvent | StreamChunk | S, None]:
+        deps: Any = None,
+    ) -> Coroutine[Any, Any, S] | AsyncGenerator[Happening | S, None]:
         """Take up a run that was interrupted or waits for a person; one that has ended is shown as it ended.
 
         What was in flight is taken up by declared rows: a model call is sent again, a tool that may run twice runs
         again, any other becomes a question to a person. Where other code decides here than the run is pinned to, it goes on
-        only with ``accept_changed_code``, and that is put on record. With ``stream``, what happens is given while it happens,
-        as ``stream`` does; text comes in pieces if the run was begun so. Raises RunNotFound, JournalBusy, JournalDamaged,
-        CodeChanged.
+        only with ``accept_changed_code``, and that is put on record. ``deps`` are for its tools, as in ``run``. With
+        ``stream``, what happens is given while it happens, as ``stream`` does; text comes in pieces if the run was begun so.
+        Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
         if stream:
-            return _shown(partial(self._take_up, "resume", run_id, on_stream_chunk, accept_changed_code))
-        return self._resumed(run_id, on_stream_chunk, accept_changed_code)
+            return _shown(partial(self._take_up, "resume", run_id, on_stream_chunk, accept_changed_code, deps))
+        return self._resumed(run_id, on_stream_chunk, accept_changed_code, deps)
 
-    async def _resumed(self, run_id: str, on_stream_chunk: ChunkCallback | None, accept_changed_code: bool) -> S:
+    async def _resumed(self, run_id: str, on_chunk: ChunkCallback | None, accepted: bool, deps: Any) -> S:
         require_text("run_id", run_id)
-        require_callables(on_stream_chunk=on_stream_chunk)
+        require_callables(on_stream_chunk=on_chunk)
         with self.reporting("resume"):
-            return await self._driving.take_up(run_id, Watch(on_stream_chunk), accept_changed_code=accept_changed_code)
+            self.require_deps(deps)
+            return await self._driving.take_up(run_id, Watch(on_chunk, deps=deps), accept_changed_code=accepted)
 
     # -- not waited for ----------------------------------------------------------------------------------------------
 
@@ -175,15 +183,15 @@ class TaskRunner(ABC, Generic[I, S]):
         return await self._start("start", prompt, history, options)
 
     async def take_up(
-        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False
+        self, run_id: str, *, on_stream_chunk: ChunkCallback | None = None, accept_changed_code: bool = False, deps: Any = None
     ) -> RunHandle[S]:
         """``resume`` that is not waited for. Raises what ``resume`` raises before the run goes on."""
-        return await self._take_up("take_up", run_id, on_stream_chunk, accept_changed_code)
+        return await self._take_up("take_up", run_id, on_stream_chunk, accept_changed_code, deps)
 
     def stream(
         self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]
-    ) -> AsyncGenerator[RunEvent | StreamChunk | S, None]:
-        """Run a task and give what happens while it happens: decisions, pieces of text, and the final state last.
+    ) -> AsyncGenerator[Happening | S, None]:
+        """Run a task and give what happens while it happens: decisions, pieces of text, how far tools are; the state last.
 
         Closing the iterator early gives the run up as closing the loop does; it can be resumed.
         """
@@ -196,21 +204,25 @@ class TaskRunner(ABC, Generic[I, S]):
             given = RunOptions(**options)
             given = given if stream is None else replace(given, stream=stream)
             inputs = self.inputs(prompt, history, given)
-        return await self._begun(where, inputs.run_id, partial(self._driving.start, inputs), given.on_stream_chunk)
+        return await self._begun(where, inputs.run_id, partial(self._driving.start, inputs), given)
 
-    async def _take_up(self, where: str, run_id: str, on_chunk: ChunkCallback | None, accepted: bool) -> RunHandle[S]:
+    async def _take_up(
+        self, where: str, run_id: str, on_chunk: ChunkCallback | None, accepted: bool, deps: Any
+    ) -> RunHandle[S]:
         require_text("run_id", run_id)
         require_callables(on_stream_chunk=on_chunk)
+        with self.reporting(where):
+            self.require_deps(deps)
         driving = partial(self._driving.take_up, run_id, accept_changed_code=accepted)
-        return await self._begun(where, run_id, driving, on_chunk)
+        return await self._begun(where, run_id, driving, RunOptions(on_stream_chunk=on_chunk, deps=deps))
 
-    async def _begun(self, where: str, run_id: str, driving: Driving[S], on_chunk: ChunkCallback | None) -> RunHandle[S]:
+    async def _begun(self, where: str, run_id: str, driving: Driving[S], given: RunOptions) -> RunHandle[S]:
         async def driven(watch: Watch) -> S:
             with self.reporting(where):
                 return await driving(watch)
 
         handle = RunHandle[S](run_id, self._driving.live, self.decide, self._owned)
-        await handle.begun(driven, on_chunk)
+        await handle.begun(driven, given.on_stream_chunk, given.deps)
         return handle
 
     # -- by its id ---------------------------------------------------------------------------------------------------
@@ -286,7 +298,7 @@ class TaskRunner(ABC, Generic[I, S]):
             raise
 
 
-async def _shown(begin: Callable[[], Awaitable[RunHandle[S]]]) -> AsyncGenerator[RunEvent | StreamChunk | S, None]:
+async def _shown(begin: Callable[[], Awaitable[RunHandle[S]]]) -> AsyncGenerator[Happening | S, None]:
     """What happens in a run that nobody else has the handle of: it is given up with the iterator."""
     handle = await begin()
     try:

@@ -98,7 +98,7 @@ async def _decide(options: JournalOptions, named: str, call: str, digest: str | 
     async with AgentLoop(_NoModel(), journal=options.store()) as loop:
         run_id = await resolve_run(loop.journal, named)
         sign_off = await loop.decide(
-            await asking_in(loop.journal, run_id),
+            await asking_in(loop.journal, run_id, call),
             call,
             decision.approve,
             actor=decision.actor,

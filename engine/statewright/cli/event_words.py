@@ -19,6 +19,7 @@ from statewright_states.words.vocabulary import (
     EngineFailed,
     Resumed,
     RunStalled,
+    Status,
     StopRequested,
 )
 
@@ -68,6 +69,11 @@ def words_of_run(event: RunEvent) -> str:
             return f"a message that cannot be read was left for the run: {unreadable.problem}"
         case of_run.ToolOutcomeUnknown() as unknown:
             return f"{unknown.tool} began, and nobody knows how it ended"
+        case of_run.CallWaits() as call:
+            return f"{call.tool} waits for a run of its own" if call.waits else f"{call.tool} waits no longer"
+        case of_run.ChildEnded() as child:
+            why = "" if child.status is Status.SUCCESS else f", {child.stop_reason}"
+            return f"{child.run} of {child.tool} has ended: {child.status}{why}, {counted(child.tokens, 'token')}"
         case of_plan_build.PlanEnded() | of_plan_build.BuildEnded() as ended:
             return _of_child(ended.end)
         case of_plan_build.ChildWaits() as child:
@@ -147,6 +153,10 @@ def words_of_tool(event: RunEvent, took: str) -> str:
         case of_tool.ToolRequested() as requested:
             request = requested.request
             return ", ".join((request.effect, request.call_id, *map(asked_if_in_words, filter(None, (request.asked_if,)))))
+        case of_tool.ToolWaits(questions=()):
+            return "goes on"
+        case of_tool.ToolWaits() as waits:
+            return "waits for a person in " + ", ".join(dict.fromkeys(question.run for question in waits.questions))
         case of_tool.ToolStopped():
             return f"{took}, stop requested" if took else "stop requested"
         case of_tool.ToolResumed():

@@ -12,7 +12,7 @@ from statewright.cli.event_words import counted, seconds
 from statewright.cli.exits import Exit
 from statewright.cli.layout import arguments_in_brief, command_text, folded, print_folded
 from statewright.cli.output import one_line, print_json, printable, typed
-from statewright.cli.recorded import AnyState, asking
+from statewright.cli.recorded import AnyState
 from statewright.cli.timeline import TONES
 from statewright.runtime.decisions import progress
 from statewright.views.state import PendingApproval
@@ -111,7 +111,7 @@ def error_text(error: str) -> Text:
 def what_next(console: Console, state: AnyState, again: Again) -> Iterator[Text]:
     """The open questions with the commands that answer them, then what somebody may want to type next."""
     for pending in state.pending:
-        yield from _how_to_decide(console, asking(state), pending, again)
+        yield from _how_to_decide(console, pending.run_id, pending, again)
     words = "then" if state.waiting else "go on" if state.status is Status.RUNNING else "look"
     command = f"show {typed(state.run_id)}" if words == "look" else f"resume {typed(state.run_id)}{again.equipment}"
     yield command_text(console, f"{command}{again.journal}", words)

@@ -42,23 +42,17 @@ def inputs_by_phase(recorded: AnyReplayed) -> Mapping[Phase, RunInputs]:
 
 
 async def whole_of(journal: Journal, run_id: str) -> str:
-    """The task that a run is a part of, else the run itself."""
-    task, _, phase = run_id.rpartition(".")
-    if phase not in set(Phase):
-        return run_id
-    parent = read_header(run_id, await journal.entries(run_id)).parent or ""
-    return task if parent.startswith(f"{task}/") else run_id
+    """The task that a run is a part of, or the run whose tool began it, as far up as that goes; else the run itself."""
+    parent, command, _ = (read_header(run_id, await journal.entries(run_id)).parent or "").rpartition("/")
+    return await whole_of(journal, parent) if command and run_id.startswith(f"{parent}.") else run_id
 
 
-def asking(state: AnyState) -> str:
-    """The id of the run whose calls wait for a person: of a task, that of the run that goes on."""
-    return (state.waiting_run if isinstance(state, MixedState) else None) or state.run_id
-
-
-async def asking_in(journal: Journal, run_id: str) -> str:
-    """The same for a run on record."""
-    mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
-    return asking(await plan_build_state(journal, run_id)) if mixed else run_id
+async def asking_in(journal: Journal, run_id: str, call: str) -> str:
+    """The run in which a person is asked about a call: this one, a run that it is made of, or one that a tool has begun."""
+    state = await state_of(journal, await replayed(journal, run_id))
+    named = [pending.run_id for pending in state.pending if call in (pending.call_id, pending.tool)]
+    fallback = state.waiting_run if isinstance(state, MixedState) else None
+    return named[0] if len(named) == 1 else fallback or run_id
 
 
 def standing(state: AnyState, holder: LeaseHolder | None) -> str:

@@ -245,6 +245,7 @@ def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner
             shutdown=shutdown,
             approver=approver,
             on_event=screen.watching(job.timeline(run_id, worker.config.retry), _heading(run_id, worker, job.journal)),
+            on_progress=screen.progress,
         )
 
     if Phase.PLAN not in workers:

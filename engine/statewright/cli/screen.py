@@ -19,11 +19,12 @@ from rich.text import Text
 
 from statewright.cli.event_words import counted, seconds
 from statewright.cli.layout import print_folded
-from statewright.cli.output import printable
+from statewright.cli.output import one_line, printable
 from statewright.cli.streams import STDERR
 from statewright.cli.timeline import GetMessage, Timeline, live_event
 from statewright.config.settings import RetryConfig
 from statewright.runtime.observers import EventCallback, EventPayload, RunEvent
+from statewright.views.tool_progress import ToolProgress
 from statewright_states.run.events import ReplyReceived
 from statewright_states.words.messages import StreamChunk
 
@@ -45,6 +46,8 @@ class Screen:
         self._spinner = Spinner("dots")
         self._since_s = time.monotonic()
         self._said = ""
+        self._progress: dict[str, str] = {}
+        """What each tool said last."""
         self._stopping = False
         self._line_is_open = False
         self._live: Live | None = None
@@ -98,6 +101,12 @@ class Screen:
         if self._line_is_open:
             self._console.print()
             self._line_is_open = False
+
+    def progress(self, progress: ToolProgress) -> None:
+        """A tool says how far it is (the ``on_progress`` callback): the footer shows the latest of each that runs."""
+        done = "" if progress.done is None else f"{progress.done:g}"
+        total = "" if progress.total is None else f"of {progress.total:g}"
+        self._progress[progress.tool] = " ".join(filter(None, (one_line(progress.text), done, total)))
 
     def chunk(self, chunk: StreamChunk) -> None:
         """A piece of a reply arrived (the ``on_stream_chunk`` callback)."""
@@ -167,7 +176,8 @@ class Screen:
         timeline = self._timeline
         if self._stopping:
             return Text(STOPPING, style="yellow", no_wrap=True, overflow="ellipsis")
-        running = ", ".join(timeline.running.values())
+        told = {tool: f" ({said})" for tool, said in self._progress.items() if said}
+        running = ", ".join(f"{name}{told.get(tool, '')}" for tool, name in timeline.running.items())
         parts = [f"running {running}" if running else timeline.stage.replace("_", " ")]
         if timeline.step:
             parts.append(f"step {timeline.step}")

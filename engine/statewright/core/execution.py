@@ -38,6 +38,7 @@ from statewright_states.form.table import Table, Taken
 from statewright_states.frozen import dataclass, replace
 from statewright_states.run.events import (
     CallFailed,
+    ChildEnded,
     ContextBuilt,
     ContextFailed,
     EstimatorFailed,
@@ -48,9 +49,10 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import STATUS, CallPhase, RunFacts, RunState
 from statewright_states.run.table import RUN
-from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolResumed
+from statewright_states.tool.events import ApprovalGiven, ToolAssessed, ToolResumed, ToolStopped, ToolWaits
 from statewright_states.tool.facts import Approval, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
+from statewright_states.words.approval import UNSIGNED
 from statewright_states.words.vocabulary import EngineFailed, Purpose, Resumed, RunStalled
 
 I = TypeVar("I", bound=Inputs)  # noqa: E741 - inputs, beside facts
@@ -214,6 +216,8 @@ class RunExecution(Execution[RunInputs, RunFacts]):
                 self.projection.step(before.step, message, event)
             case VerdictReached() if event.reached and event.readable:
                 self.projection.judgement = EvalResult(event.completed, event.confidence, event.issues, event.suggestion)
+            case ChildEnded():
+                self.projection.child_ended(event)
             case OutcomeStated():
                 self.projection.decided[event.tool] = event
             case CallFailed() | ContextFailed() | EngineFailed() | RunStalled() | StartDenied():
@@ -227,6 +231,10 @@ class RunExecution(Execution[RunInputs, RunFacts]):
             self.projection.decided[instance.name] = event
         if isinstance(event, ToolAssessed) and event.changed is not None:
             self.projection.changed(instance.name, self.payloads.message(event.changed), event.asked_if)
+        if isinstance(event, ToolWaits):
+            self.projection.asks_below(instance.name, event.questions)
+        elif instance.ended or isinstance(event, ToolResumed | ToolStopped):
+            self.projection.asks_below(instance.name, ())
         if instance.ended and facts.message is not None:
             message = self.payloads.message(facts.message)
             self.conversation.settle(instance.name, message)
@@ -291,7 +299,8 @@ class RunExecution(Execution[RunInputs, RunFacts]):
 
 
 def pending_approvals(execution: RunExecution) -> list[PendingApproval]:
-    """The questions to persons that are open now."""
+    """The questions to persons that are open now: about calls of the run, then of runs that its tools have begun."""
+    run_id = execution.inputs.run_id
     open_calls = {call.request.tool: call for call in execution.run.facts.tools}
     pending: list[PendingApproval] = []
     for tool, call in open_calls.items():
@@ -299,11 +308,21 @@ def pending_approvals(execution: RunExecution) -> list[PendingApproval]:
         if instance is None:
             continue
         lost = call.phase is CallPhase.UNKNOWN
-        asked = ToolState(instance.state) is ToolState.AWAITING_APPROVAL and instance.facts.approval is Approval.OPEN
-        if asked or lost:
+        undecided = ToolState(instance.state) is ToolState.AWAITING_APPROVAL and instance.facts.approval is Approval.OPEN
+        if undecided or lost:
             request, arguments = execution.projection.arguments_of(tool)
             facts: ToolFacts = instance.facts
             about = (tool, request.call_id, request.name, arguments, facts.arguments)
             remark = execution.inputs.remark(request, arguments)
-            pending.append(PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off, remark=remark))
-    return pending
+            asked = PendingApproval(*about, outcome_lost=lost, sign_off=facts.sign_off, remark=remark, run_id=run_id)
+            pending.append(asked)
+    return [*pending, *_asked_below(execution)]
+
+
+def _asked_below(execution: RunExecution) -> Iterator[PendingApproval]:
+    """The questions that are open in the runs that tools have begun and wait for."""
+    for questions in execution.projection.asked_below.values():
+        for asked in questions:
+            about = (asked.tool, asked.call_id, asked.name, asked.asked, asked.digest)
+            signed = asked.signed or UNSIGNED
+            yield PendingApproval(*about, asked.outcome_lost, signed, asked.remark, run_id=asked.run)

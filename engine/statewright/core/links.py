@@ -52,6 +52,7 @@ class Participant(StrEnum):
     PERSONS = "persons"
     POLICY = "policy and guards"
     TOOL_CODE = "code of the tool"
+    CHILD_RUNS = "runs of tools"
     JOURNAL = "journal"
     ENGINE = "engine"
 
@@ -134,6 +135,7 @@ LINKS: tuple[Link, ...] = (
     Link(P.RUN, run.StopTool, P.TOOL, (of_tool.ToolStopped,), event=translation.tool_stopped),
     Link(P.RUN, run.CancelTool, P.TOOL, (of_tool.ToolCancelled,), event=translation.tool_cancelled),
     Link(P.TOOL, tool.ReportAsked, P.RUN, (of_run.PersonAsked,), event=translation.person_asked),
+    Link(P.TOOL, tool.ReportWaiting, P.RUN, (of_run.CallWaits,), event=translation.call_waits),
     Link(P.TOOL, tool.ReportDecided, P.RUN, (of_run.CallDecided,), event=translation.call_decided),
     Link(P.TOOL, tool.ReportSettled, P.RUN, (of_run.ToolSettled,), event=translation.tool_settled),
     Link(P.TOOL, tool.ReportOutcomeUnknown, P.RUN, (of_run.ToolOutcomeUnknown,), event=translation.tool_outcome_unknown),
@@ -166,11 +168,14 @@ LINKS: tuple[Link, ...] = (
     Link(P.TOOL, tool.WithdrawQuestion, P.PERSONS),
     Link(P.TOOL, tool.AssessTool, P.POLICY, answers=(of_tool.ToolAssessed,), note="the name, the arguments, the permission",
          at_once=True),
-    Link(P.TOOL, tool.StartTool, P.TOOL_CODE, answers=(of_tool.ToolReturned, of_tool.ToolFailed, of_tool.ToolDeadline)),
+    Link(P.TOOL, tool.StartTool, P.TOOL_CODE,
+         answers=(of_tool.ToolReturned, of_tool.ToolFailed, of_tool.ToolDeadline, of_tool.ToolWaits)),
+    Link(P.TOOL, tool.StopChildRuns, P.TOOL_CODE, note="the runs that the tool has begun"),
     Link(P.TOOL, tool.AbandonTool, P.TOOL_CODE),
     # -- what nobody commanded ---------------------------------------------------------------------------------------
     Link(P.CALLER, None, P.PLAN_BUILD, (of_plan_build.TaskAdmitted, StopRequested, CancelRequested)),
     Link(P.CALLER, None, P.RUN, (of_run.RunAdmitted, StopRequested, CancelRequested)),
+    Link(P.CHILD_RUNS, None, P.RUN, (of_run.ChildEnded,), note="a run that a tool has begun is over"),
     Link(P.PERSONS, None, P.RUN, (of_run.OutcomeStated, of_run.MessageUnreadable), note="from another process, by the journal"),
     Link(P.PERSONS, None, P.TOOL, (of_tool.ApprovalGiven,), note="from another process, by the journal"),
     Link(P.JOURNAL, None, P.PLAN_BUILD, (Resumed, CodeChangeAccepted), note="taken up again"),

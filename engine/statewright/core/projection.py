@@ -11,16 +11,16 @@ from statewright.context.judge import EvalResult
 from statewright.core.inputs import RunInputs
 from statewright.core.replies import same_call
 from statewright.journal.recorder import Payloads
-from statewright.views.state import AgentState, PendingApproval, StepResult, ToolCallResult
+from statewright.views.state import AgentState, ChildRun, PendingApproval, StepResult, ToolCallResult
 from statewright_states.call.events import AttemptReplied
 from statewright_states.form.table import Taken
 from statewright_states.frozen import dataclass, replace
-from statewright_states.run.events import OutcomeStated, ReplyReceived
+from statewright_states.run.events import ChildEnded, OutcomeStated, ReplyReceived
 from statewright_states.run.facts import STATUS, CutOff, RunFacts, RunState, Verdict
-from statewright_states.tool.events import ApprovalGiven
+from statewright_states.tool.events import ApprovalGiven, ChildQuestion
 from statewright_states.tool.facts import ToolState
 from statewright_states.words.messages import LLMResponse, Message, Usage
-from statewright_states.words.vocabulary import AskedIf, StopReason, ToolRequest
+from statewright_states.words.vocabulary import AskedIf, Status, StopReason, ToolRequest
 
 NOT_RUN = (ToolState.SKIPPED, ToolState.REPEATED)
 """Outcomes of calls without a result of their own."""
@@ -51,6 +51,9 @@ class Projection:
         self.error: str | None = None
         self.judgement: EvalResult | None = None
         """What the judge said last."""
+        self._ended_children: list[ChildRun] = []
+        self.asked_below: dict[str, tuple[ChildQuestion, ...]] = {}
+        """For calls that wait for runs that their tools have begun: what is asked there."""
 
     # -- gathering ---------------------------------------------------------------------------------------------------
 
@@ -87,6 +90,19 @@ class Projection:
         """Guards have replaced the arguments of a call; ``call`` holds it as it is now, of which ``asked_if`` speaks."""
         request, _ = self._requests[tool]
         self._requests[tool] = (replace(request, asked_if=asked_if), call.tool_calls[0].arguments)
+
+    def child_ended(self, event: ChildEnded) -> None:
+        """A run that a tool has begun is over."""
+        self._ended_children.append(ChildRun(event.run, event.tool, event.status, event.stop_reason, event.cost_microusd))
+        counted = (event.input_tokens, event.output_tokens, event.cached_input_tokens)
+        self.usage += Usage(*counted, event.reasoning_tokens, event.estimated_tokens)
+
+    def asks_below(self, tool: str, questions: tuple[ChildQuestion, ...]) -> None:
+        """What is asked in the runs that a tool has begun and waits for; nothing once it waits no longer."""
+        if questions:
+            self.asked_below[tool] = questions
+        else:
+            self.asked_below.pop(tool, None)
 
     def settled(self, tool: str, outcome: str, message: Message) -> None:
         """A tool call has its one result."""
@@ -164,7 +180,14 @@ class Projection:
             silent=ended and facts.silent,
             budget_spent=facts.budget.value if facts.budget else None,
             new_messages_start=conversation.begun_with,
+            children=(*self._ended_children, *(() if ended else self._waiting_children)),
         )
+
+    @property
+    def _waiting_children(self) -> tuple[ChildRun, ...]:
+        """The runs below this one that persons are asked in. One further below stands under the call that waits for it."""
+        below = {question.run: tool for tool, asked in self.asked_below.items() for question in asked}
+        return tuple(ChildRun(run_id, tool, Status.RUNNING) for run_id, tool in below.items())
 
     def _step(self, number: int, response: LLMResponse, calls: Sequence[ToolRequest], cut_off: CutOff) -> StepResult:
         results = tuple(self._results[call.tool] for call in calls if call.tool in self._results)

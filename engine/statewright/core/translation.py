@@ -89,6 +89,11 @@ def person_asked(command: tool.ReportAsked, facts: RunFacts, surroundings: Surro
     return RUN, of_run.PersonAsked(command.tool)
 
 
+def call_waits(command: tool.ReportWaiting, facts: RunFacts, surroundings: Surroundings) -> Addressed:
+    """The call waits for runs that its tool has begun, or waits no longer."""
+    return RUN, of_run.CallWaits(command.tool, command.waits)
+
+
 def call_decided(command: tool.ReportDecided, facts: RunFacts, surroundings: Surroundings) -> Addressed:
     """The call is ready for its turn, or a person ends the run."""
     return RUN, of_run.CallDecided(command.tool, command.ends_run)

@@ -28,7 +28,7 @@ from statewright.journal.reading import Tables, read_header
 from statewright.journal.recorder import Payloads, Recorder
 from statewright.runtime.effects.equipment import Equipment
 from statewright.runtime.effects.performer import Performer
-from statewright.runtime.observers import ChunkCallback, DecisionCallback, Observers
+from statewright.runtime.observers import ChunkCallback, DecisionCallback, Observers, ProgressCallback
 from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.shutdown import GracefulShutdown
 from statewright.version import ENGINE
@@ -48,6 +48,7 @@ class NamedRunKeywords(TypedDict, total=False):
     requested_by: str | None
     agent: str | None
     equipment: tuple[str, ...]
+    deps: Any
 
 
 class RunKeywords(NamedRunKeywords, total=False):
@@ -74,16 +75,23 @@ class RunOptions:
     """The agent's name, for the record."""
     equipment: tuple[str, ...] = ()
     """The words of a command line that give the model's address and the tools again, for the record: no key may be in it."""
+    deps: Any = None
+    """What its tools are given (``ToolContext.deps``); never recorded."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """The observers of one run, in addition to those of every run of the agent."""
+    """What one run is given that is not on record: its observers, beside those of every run of the agent, and ``deps``."""
 
     on_chunk: ChunkCallback | None = None
     on_decision: DecisionCallback | None = None
-    on_live: Callable[[], None] | None = None
-    """Is called once the run is on record and can be found by its id, before anything of it is decided here."""
+    on_live: Callable[[Any], None] | None = None
+    """Is called with the pump once the run is on record and can be found, before anything of it is decided here."""
+    on_progress: ProgressCallback | None = None
+    deps: Any = None
+    """What the tools of the run are given."""
+    stopped_by: str | None = None
+    """The run whose tool has begun this one, and which passes a stop of the process on; None: the process itself does."""
 
 
 NOBODY = Watch()
@@ -107,6 +115,12 @@ class Live(Generic[E, P]):
     def stopping(self) -> bool:
         """Whether the process is to stop: nothing is begun any more."""
         return self._shutdown is not None and self._shutdown.should_stop
+
+    def recording_in(self, journal: Journal) -> Live[E, P]:
+        """The same live runs, to be joined by others that are recorded elsewhere."""
+        other = copy(self)
+        other._journal = journal
+        return other
 
     def get(self, run_id: str) -> Pump[E, P] | None:
         """The pump of a run, while it is driven."""
@@ -161,7 +175,7 @@ class Driver(ABC, Generic[I, E, P, S]):
         Raises CodeChanged when other code decides here than the run is pinned to, unless that is accepted.
         """
         recorded = await self._replay(run_id, accept_changed_code)
-        if recorded.ended or self.live.stopping:
+        if recorded.ended or (self.live.stopping and watch.stopped_by is None):
             return await self._recorded_state(recorded)
         self._require_whole(recorded)
         lease = await self._journal.acquire(run_id)
@@ -216,7 +230,7 @@ class Driver(ABC, Generic[I, E, P, S]):
     async def _drive(self, pump: Pump[E, P], lease: Lease, watch: Watch) -> S:
         async with self.live.driven(pump, lease):
             if watch.on_live is not None:
-                watch.on_live()
+                watch.on_live(pump)
                 await asyncio.sleep(0)  # whoever waits for that may look at the run before anything happens in it
             await self._pumped(pump)
         return await self._state(pump)
@@ -296,6 +310,12 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         other.equipment = equipment
         return other
 
+    def recording_in(self, journal: Journal, equipment: Equipment) -> AgentDriver:
+        """A driver for runs of this equipment that are recorded elsewhere."""
+        other = self.equipped(replace(equipment, journal=journal))
+        other._journal, other.live = journal, self.live.recording_in(journal)
+        return other
+
     async def end_sessions(self) -> None:
         """Call the hooks that observe the end of a session."""
         await self._sessions.end()
@@ -306,8 +326,8 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
     def _pump_for(
         self, execution: RunExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
     ) -> AgentPump:
-        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision)
-        equipment = replace(self.equipment, observers=observers)
+        observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision, watch.on_progress)
+        equipment = replace(self.equipment, observers=observers, deps=watch.deps, accepted=accepted)
         execution.conversation.estimates = Estimates(self._token_estimator)
         performing = partial(Performer, execution, equipment)
         return Pump(execution, recorder, self._journal, lease, equipment.clock, observers, performing)
@@ -317,6 +337,8 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         self._sessions.begin(session, pump.observers)
         with self.equipment.lanes.driven(session):
             await pump.run()
+        if (failure := pump.performer.tools.children.failure) is not None:
+            raise failure
         if pump.ended:
             pump.observers.ended(pump.execution.state(pump.times_us))
 

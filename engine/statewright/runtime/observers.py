@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import fields
 from typing import Any, TypedDict, cast
@@ -15,6 +15,7 @@ from statewright.runtime.giving_up import ended_or_given_up
 from statewright.runtime.log import RunLog, decisions_are_logged, log_end
 from statewright.tools import event_view
 from statewright.views.state import AgentState
+from statewright.views.tool_progress import ToolProgress
 from statewright_states.form.row import Event
 from statewright_states.form.table import Ignored, Refused, Taken
 from statewright_states.frozen import dataclass, replace
@@ -110,6 +111,7 @@ EventPayload = TypedDict(
 EventCallback = Callable[[str, EventPayload], Awaitable[None] | None]
 ChunkCallback = Callable[[StreamChunk], Any]
 DecisionCallback = Callable[[RunEvent], Any]
+ProgressCallback = Callable[[ToolProgress], Any]
 
 
 class Observers:
@@ -121,18 +123,26 @@ class Observers:
         on_stream_chunk: ChunkCallback | None = None,
         on_decision: DecisionCallback | None = None,
         hooks: Hooks | None = None,
+        on_progress: Sequence[ProgressCallback] = (),
     ) -> None:
         self._hooks = hooks or Hooks()
         self._on_event = on_event
         self._on_stream_chunk = on_stream_chunk
         self._on_decision = on_decision
+        self._on_progress = on_progress
         self._log = RunLog()
         self._queue: asyncio.Queue[Awaitable[Any]] | None = None
         self._task: asyncio.Task[None] | None = None
 
-    def joined_by(self, on_stream_chunk: ChunkCallback | None, on_decision: DecisionCallback | None) -> Observers:
+    def joined_by(
+        self,
+        on_stream_chunk: ChunkCallback | None,
+        on_decision: DecisionCallback | None,
+        on_progress: ProgressCallback | None = None,
+    ) -> Observers:
         """The same observers of every run, and those of one run."""
-        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks)
+        told = self._on_progress if on_progress is None else (*self._on_progress, on_progress)
+        return Observers(self._on_event, on_stream_chunk, on_decision, self._hooks, told)
 
     @property
     def watching(self) -> bool:
@@ -152,6 +162,11 @@ class Observers:
             and (told := hook_view(applied, execution)) is not None
         ):
             self.tell(*told)
+
+    def progress(self, progress: ToolProgress) -> None:
+        """A tool says how far it is."""
+        for callback in self._on_progress:
+            self._call(callback, progress)
 
     def tell(self, point: HookPoint, view: RunEnd | SessionPoint | ModelReply | ToolOutcome | Compaction) -> None:
         """Call the hooks that observe this point."""

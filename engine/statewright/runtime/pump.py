@@ -68,6 +68,10 @@ class Performing(Protocol):
         """An instance has ended: cancel its timers."""
         ...
 
+    def before_the_end(self, then: Callable[[], None]) -> None:
+        """End what has to be counted before the run is ended at once; then do what ends it."""
+        ...
+
     async def aclose(self) -> None:
         """Give up what is under way, and wait until it has ended."""
         ...
@@ -158,8 +162,8 @@ class Pump(Generic[C, P]):
         self.tell(StopRequested())
 
     def cancel(self) -> None:
-        """Ask for an end at once."""
-        self.tell(CancelRequested())
+        """Ask for an end at once. Runs that tools have begun end first, so that what they used is counted."""
+        self._performer.before_the_end(lambda: self.tell(CancelRequested()))
 
     def tell(self, event: Event) -> None:
         """Hand in an event for the run itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from statewright.tools.arguments import BadArguments, parse_arguments
+from statewright.tools.context import ToolContext
 from statewright.tools.declaration import DeclaredTool, Tool, as_tool, tool
 from statewright.tools.execution import ExecutionEngine, ResultNotShown, ToolRaised
 from statewright.tools.loading import load_tools
@@ -15,6 +16,7 @@ __all__ = [
     "ExecutionEngine",
     "ResultNotShown",
     "Tool",
+    "ToolContext",
     "ToolRaised",
     "ToolRegistry",
     "as_tool",

@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
 
+from statewright.tools.context import deps_of, is_context
 from statewright.tools.docstring import Docstring
 from statewright_states.errors import ToolDeclarationError
 
@@ -37,14 +38,26 @@ class Parameters:
     model: type[BaseModel]
     json_schema: bytes
     """Compact JSON Schema in UTF-8, an object; the same declaration gives the same bytes."""
+    context: str | None = None
+    """The parameter that the engine fills with a ``ToolContext``, which no model is told of; None where there is none."""
+    deps: Any = Any
+    """What the context wants for its ``deps``: a type hint."""
 
 
 def parameters_of(function: Callable[..., Any], docstring: Docstring, where: str) -> Parameters:
     """The parameters of a function. Raises ToolDeclarationError, which names the parameter and ``where`` it is."""
-    fields = {
-        parameter.name: _field(function, parameter, docstring, where)
-        for parameter in inspect.signature(function).parameters.values()
-    }
+    fields: dict[str, _Field] = {}
+    contexts: dict[str, Any] = {}
+    for parameter in inspect.signature(function).parameters.values():
+        hint = _hint_of(function, parameter, where)
+        if is_context(hint):
+            contexts[parameter.name] = hint
+        else:
+            fields[parameter.name] = _field(hint, parameter, docstring)
+    if len(contexts) > 1:
+        raise ToolDeclarationError(
+            f"there are {len(contexts)} parameters for a context: {', '.join(contexts)}", where=where, cure="one is enough"
+        )
     try:
         model, schema = _model_and_schema(fields)
     except Exception as error:  # pydantic, and the types' own hooks inside it, raise what they like
@@ -54,14 +67,17 @@ def parameters_of(function: Callable[..., Any], docstring: Docstring, where: str
             where=where,
             cure="use types that JSON can carry: str, int, float, bool, list, dict, Literal, Enum, dataclass, pydantic model",
         ) from reason
-    return Parameters({f"p{index}": name for index, name in enumerate(fields)}, model, schema)
+    names = {f"p{index}": name for index, name in enumerate(fields)}
+    context, hint = next(iter(contexts.items()), (None, Any))
+    return Parameters(names, model, schema, context, deps_of(hint))
 
 
 _Field = tuple[Any, Any]
 """What pydantic is told of a field: its type, and its default and description."""
 
 
-def _field(function: Callable[..., Any], parameter: inspect.Parameter, docstring: Docstring, where: str) -> _Field:
+def _hint_of(function: Callable[..., Any], parameter: inspect.Parameter, where: str) -> Any:
+    """The type hint of a parameter that can be filled. Raises ToolDeclarationError."""
     name = parameter.name
     if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
         raise ToolDeclarationError(
@@ -83,7 +99,11 @@ def _field(function: Callable[..., Any], parameter: inspect.Parameter, docstring
             where=where,
             cure=f"move it into the hint: {name}: Annotated[..., Field(...)] = default",
         )
-    hint = _resolved_hint(function, parameter, where)
+    return _resolved_hint(function, parameter, where)
+
+
+def _field(hint: Any, parameter: inspect.Parameter, docstring: Docstring) -> _Field:
+    name = parameter.name
     described = any(isinstance(part, FieldInfo) and part.description for part in getattr(hint, "__metadata__", ()))
     options: dict[str, Any] = {"alias": name}
     if parameter.default is not parameter.empty:

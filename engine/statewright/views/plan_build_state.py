@@ -97,8 +97,8 @@ class MixedState:
 
     @property
     def waiting_run(self) -> str | None:
-        """The id of the run that waits for a person: decisions are about its calls."""
-        return self.runs[-1].run_id if self.waiting else None
+        """The id of the run that waits for a person: decisions are about its calls. It may be one that a tool has begun."""
+        return self.pending[0].run_id if self.waiting else None
 
     def to_output_dict(self) -> dict[str, Any]:
         """JSON-ready data for machines that read the outcome; the runs stand in it as their own ``to_output_dict``."""

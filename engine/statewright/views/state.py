@@ -80,6 +80,20 @@ class TurnResult:
 
 
 @dataclass(frozen=True, slots=True)
+class ChildRun:
+    """A run that a tool of this one has begun: it waits for persons, or has ended. ``tool`` is the call's name in the journal.
+
+    ``cost_microusd`` is what it used, in millionths of a US dollar, once it has ended.
+    """
+
+    run_id: str
+    tool: str
+    status: Status
+    stop_reason: StopReason | None = None
+    cost_microusd: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PendingApproval:
     """A tool call that waits for a person. ``digest`` names exactly what is to be decided about."""
 
@@ -94,6 +108,8 @@ class PendingApproval:
     """What the call's approval takes, and who has reviewed and approved it so far."""
     remark: str = ""
     """What whoever decides should know besides, such as that the tool declares no effect."""
+    run_id: str = ""
+    """The run whose call it is, where decisions are made: the run itself, or one that a tool of it has begun."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +144,8 @@ class AgentState:
     """The bound of BudgetConfig that ended the run, such as ``max_total_tokens``."""
     new_messages_start: int = 0
     """How many of ``messages`` the run was given: the system prompt, the history and the task."""
+    children: tuple[ChildRun, ...] = ()
+    """The runs that tools have begun and that wait or have ended, in this order of events. Their use is counted here too."""
 
     @property
     def cost_usd(self) -> float:

@@ -17,7 +17,7 @@ from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.words.vocabulary import CancelRequested, StopRequested
 
-LEFT = (Participant.CALLER, Participant.LANE, Participant.TIMERS, Participant.MODEL)
+LEFT = (Participant.CALLER, Participant.LANE, Participant.CHILD_RUNS, Participant.TIMERS, Participant.MODEL)
 RIGHT = (Participant.CONVERSATION, Participant.CONTEXT, Participant.PERSONS, Participant.POLICY, Participant.TOOL_CODE)
 """What is outside, from top to bottom."""
 Sides = tuple[Sequence[Participant], Sequence[Participant]]

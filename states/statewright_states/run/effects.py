@@ -37,6 +37,8 @@ from statewright_states.run.commands import (
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
+    CallWaits,
+    ChildEnded,
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
@@ -279,10 +281,12 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
             return _after_reply(facts, event)
         case CallFailed():
             return replace(facts, overflowed=event.fault is CallFault.OVERFLOW)
-        case CallDecided() | PersonAsked():
+        case CallDecided() | PersonAsked() | CallWaits():
             return replace(facts, tools=calls_after(facts, event))
         case ToolSettled() | ToolOutcomeUnknown():
             return replace(facts, tools=calls_after(facts, event), context_tokens=event.context_tokens)
+        case ChildEnded():
+            return replace(facts, children=(*facts.children, event.run))
         case CompactionPlanned():
             return replace(facts, compacted=True)
         case SummaryReady() | SummaryFailed():
@@ -290,13 +294,19 @@ def _after_event(facts: RunFacts, event: Event) -> RunFacts:
         case VerdictReached():
             return replace(facts, verdict=_verdict(facts, event), unreadable=not event.readable)
         case StopRequested():
-            return replace(facts, stop=True)
+            return replace(facts, stop=True, tools=_at_work_again(facts))
         case RunDeadlinePaused():
             return replace(facts, worked_us=facts.worked_us + event.worked_us)
         case Resumed():
-            return replace(facts, stop=False, worked_us=facts.worked_us + event.worked_us)
+            worked_us = facts.worked_us + event.worked_us
+            return replace(facts, stop=False, worked_us=worked_us, tools=_at_work_again(facts))
         case _:
             return facts
+
+
+def _at_work_again(facts: RunFacts) -> tuple[OpenCall, ...]:
+    """The calls, of which none waits any more: their tools are told to stop, or run again."""
+    return tuple(replace(call, waits=False) if call.waits else call for call in facts.tools)
 
 
 def _after_reply(facts: RunFacts, event: ReplyReceived) -> RunFacts:
@@ -304,7 +314,8 @@ def _after_reply(facts: RunFacts, event: ReplyReceived) -> RunFacts:
     facts = replace(facts, context_tokens=event.context_tokens, silent=event.silent, continuing=goes_on)
     if not event.calls:
         return facts
-    facts = replace(facts, exchanges=facts.exchanges + 1, tools=tuple(OpenCall(call, WAITING) for call in event.calls))
+    tools = tuple(OpenCall(call, WAITING) for call in event.calls)
+    facts = replace(facts, exchanges=facts.exchanges + 1, tools=tools, children=())
     if reply_kind(event) is ReplyKind.TOOLS_CUT:
         return facts
     repeated = facts.repeated + 1 if event.calls_digest == facts.last_calls else 1
@@ -370,6 +381,7 @@ def _new_attempt(facts: RunFacts, attempt: int) -> RunFacts:
         compacted=False,
         exchanges=0,
         tools=(),
+        children=(),
         repeated=0,
         last_calls="",
         unreadable=False,

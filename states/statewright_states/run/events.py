@@ -6,11 +6,13 @@ from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.run.facts import CallFault, CutOff, Finish, RunSettings
 from statewright_states.words.messages import MessageDigest, MessageListDigest, PayloadDigest
-from statewright_states.words.vocabulary import HookDecision, ToolRequest
+from statewright_states.words.vocabulary import HookDecision, Status, StopReason, ToolRequest
 
 
 class Spending(Event):
-    """A model call is over: the requests that it put on the wire, the tokens and the millionths of a US dollar it cost.
+    """A model call is over, or a run that a tool has begun: the requests put on the wire, the tokens, and what it cost.
+
+    ``cost_microusd`` is in millionths of a US dollar.
 
     The events that derive from this have these fields; whatever else may happen costs nothing.
     """
@@ -122,6 +124,35 @@ class PersonAsked(Event):
     """A person is being asked about a tool call."""
 
     tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class CallWaits(Event):
+    """Whether a tool call ``waits`` for runs that its tool has begun, and these for persons; no: not any longer."""
+
+    tool: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ChildEnded(Spending):
+    """A run that a tool of this one has begun is over. ``run`` is its id, ``tool`` the call; the rest is what its record says.
+
+    ``attempts``, ``tokens`` and ``cost_microusd`` are what it used, with the runs below it; so are the other counts of tokens.
+    """
+
+    run: str
+    tool: str
+    status: Status
+    stop_reason: StopReason
+    attempts: int
+    tokens: int
+    cost_microusd: int
+    input_tokens: int = 0
+    output_tokens: int = 0
+    cached_input_tokens: int = 0
+    reasoning_tokens: int = 0
+    estimated_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -170,6 +170,8 @@ class OpenCall:
 
     request: ToolRequest
     phase: CallPhase
+    waits: bool = False
+    """Whether its tool has begun runs that only persons can carry on, so that it does nothing itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,8 @@ class RunFacts:
     exchanges: int = 0
     context_tokens: int = 0
     tools: tuple[OpenCall, ...] = ()
+    children: tuple[str, ...] = ()
+    """The runs begun by tools of this reply whose ends have been counted, by their ids."""
     repeated: int = 0
     """How often in a row the model has asked for the same calls; replies that were cut off do not count."""
     last_calls: str = ""

@@ -11,6 +11,8 @@ from statewright_states.frozen import replace
 from statewright_states.run.events import (
     CallDecided,
     CallFailed,
+    CallWaits,
+    ChildEnded,
     CompactionPlanned,
     ContextBuilt,
     OutcomeStated,
@@ -136,7 +138,10 @@ def spent_budget(facts: RunFacts, event: Event) -> Budget | None:
 
 
 def after_spending(facts: RunFacts, event: Event) -> RunFacts:
-    """The facts with what the event's model call used, and that it is over; as they are for an event that costs nothing."""
+    """The facts with what the event's model call, or a tool's run, used; no call is in flight after either.
+
+    For an event that costs nothing they are as they are.
+    """
     if not isinstance(event, Spending):
         return facts
     return replace(
@@ -255,11 +260,34 @@ def paused(facts: RunFacts, event: Event) -> bool:
 
 
 @yes_no
-def only_persons(facts: RunFacts, event: PersonAsked | CallDecided | ToolOutcomeUnknown) -> bool:
+def only_persons(facts: RunFacts, event: PersonAsked | CallDecided | CallWaits | ToolOutcomeUnknown) -> bool:
     """Is the timer over the run running, and from now on nothing but persons waited for?"""
-    phases = {call.phase for call in calls_after(facts, event)}
-    at_work, asking = {CallPhase.ASSESSING, CallPhase.LAUNCHED}, {CallPhase.ASKED, CallPhase.UNKNOWN}
-    return not facts.paused and not phases & at_work and bool(phases & asking)
+    calls = calls_after(facts, event)
+    asking = any(call.waits or call.phase in (CallPhase.ASKED, CallPhase.UNKNOWN) for call in calls)
+    return not facts.paused and not _at_work(calls) and asking
+
+
+@yes_no
+def goes_on(facts: RunFacts, event: CallWaits) -> bool:
+    """Is the timer over the run put aside, and from now on more than persons waited for?"""
+    return facts.paused and _at_work(calls_after(facts, event))
+
+
+def _at_work(calls: Sequence[OpenCall]) -> bool:
+    """Whether a call is being assessed, or a tool does something itself."""
+    return any(call.phase in (CallPhase.ASSESSING, CallPhase.LAUNCHED) and not call.waits for call in calls)
+
+
+@yes_no
+def tool_waits(facts: RunFacts, event: Event) -> bool:
+    """Does a tool wait for runs that it has begun, and these for persons?"""
+    return any(call.waits for call in facts.tools)
+
+
+@yes_no
+def counted_before(facts: RunFacts, event: ChildEnded) -> bool:
+    """Has the end of this run been counted already?"""
+    return event.run in facts.children
 
 
 def calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
@@ -275,6 +303,9 @@ def calls_after(facts: RunFacts, event: Event) -> tuple[OpenCall, ...]:
             return in_phase(facts.tools, event.tool, CallPhase.SETTLED)
         case ToolOutcomeUnknown():
             return in_phase(facts.tools, event.tool, CallPhase.UNKNOWN)
+        case CallWaits():
+            waits = event.waits and not facts.stop
+            return tuple(replace(call, waits=waits) if call.request.tool == event.tool else call for call in facts.tools)
         case _:
             return facts.tools
 
@@ -295,10 +326,10 @@ def ends_run(facts: RunFacts, event: CallDecided) -> bool:
 @one_of(Left)
 def left(facts: RunFacts, event: ToolSettled) -> Left:
     """What is left of this reply's calls?"""
-    phases = {call.phase for call in facts.tools if call.request.tool != event.tool} - {CallPhase.SETTLED}
-    if not phases:
+    others = [call for call in facts.tools if call.request.tool != event.tool and call.phase is not CallPhase.SETTLED]
+    if not others:
         return Left.NOTHING
-    return Left.PERSON if phases == {CallPhase.UNKNOWN} else Left.CALLS
+    return Left.PERSON if all(call.waits or call.phase is CallPhase.UNKNOWN for call in others) else Left.CALLS
 
 
 @yes_no

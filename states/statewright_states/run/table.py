@@ -13,7 +13,7 @@ who may write (``statewright.journal.stores``); what the instances of a resumed 
 
 from __future__ import annotations
 
-from statewright_states.form.row import SAME, Ignore, Row
+from statewright_states.form.row import SAME, Row
 from statewright_states.form.table import Table
 from statewright_states.run.commands import ENDS
 from statewright_states.run.effects import (
@@ -54,12 +54,13 @@ from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CallWaits,
+    ChildEnded,
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
     EstimatorFailed,
     LaneGranted,
-    MessageUnreadable,
     OutcomeStated,
     PersonAsked,
     ReplyReceived,
@@ -74,6 +75,7 @@ from statewright_states.run.events import (
     VerdictReached,
 )
 from statewright_states.run.facts import CallFault, Remedy, Repetition, ReplyKind, RunFacts, RunState, Verdict
+from statewright_states.run.ignores import IGNORES, LIVE
 from statewright_states.run.questions import (
     Left,
     all_decided,
@@ -83,17 +85,18 @@ from statewright_states.run.questions import (
     compacted,
     continuations_left,
     continuing,
+    counted_before,
     drops,
     ends_run,
     evaluation,
     fits,
     full_evaluation,
     go_on,
+    goes_on,
     in_flight,
     kind,
     left,
     may_close,
-    may_decide,
     needs_person,
     nudged,
     only_persons,
@@ -106,6 +109,7 @@ from statewright_states.run.questions import (
     steps_left,
     stopping,
     together,
+    tool_waits,
     tools_affordable,
     unreadable_before,
     verdict,
@@ -122,10 +126,7 @@ from statewright_states.words.vocabulary import (
 
 S, R = RunState, StopReason
 FINAL_REPLY, TOOLS, TOOLS_CUT, LENGTH, BLOCKED, EMPTY, OTHER, SILENT = ReplyKind
-FRESH, AGAIN, GOES_ON = Repetition
-PASSED, FAILED, UNKNOWN, UNREADABLE = Verdict
-NOTHING, CALLS, A_PERSON = Left
-FINAL, LIVE = tuple(ENDS), tuple(state for state in S if state not in ENDS)
+(FRESH, AGAIN, GOES_ON), (PASSED, FAILED, UNKNOWN, UNREADABLE), (NOTHING, CALLS, A_PERSON) = Repetition, Verdict, Left
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_all("run ended")
 
@@ -243,6 +244,12 @@ RUN: Table[RunFacts] = Table(
             req=("R-TIME-5",), why="a person is asked about a call; others are being assessed or at work, or the timer stands still"),
         Row("RUN-171", (S.AWAITING_APPROVAL, S.ACTING), PersonAsked, SAME, when=(only_persons.yes,), do=(pause_deadline,),
             req=("R-TIME-5",), why="a person is asked, and nothing else is under way: the run's time stands still"),
+        Row("RUN-175", S.ACTING,    CallWaits,     SAME,                when=(only_persons.no, goes_on.no),
+            req=("R-CHILD-2",), why="a tool waits for runs that it has begun, and these for persons, or waits no longer: the run's time runs, or stands still, as before"),
+        Row("RUN-179", S.ACTING,    CallWaits,     SAME,                when=(only_persons.no, goes_on.yes), do=(watch_deadline,),
+            req=("R-CHILD-2", "R-TIME-5"), why="persons have decided in the runs that a tool has begun: it goes on, and so does the run's time"),
+        Row("RUN-176", S.ACTING,    CallWaits,     SAME,                when=(only_persons.yes,), do=(pause_deadline,),
+            req=("R-CHILD-2", "R-TIME-5"), why="a tool waits for runs that it has begun, these for persons, and nothing else is under way: the run's time stands still"),
         Row("RUN-31", S.AWAITING_APPROVAL, CallDecided, SAME,           when=(ends_run.no, all_decided.no, only_persons.no),
             req=("R-APPR-1",), why="others are still open"),
         Row("RUN-172", S.AWAITING_APPROVAL, CallDecided, SAME,          when=(ends_run.no, all_decided.no, only_persons.yes), do=(pause_deadline,),
@@ -261,7 +268,7 @@ RUN: Table[RunFacts] = Table(
         Row("RUN-34", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(CALLS), stopping.yes),
             req=("R-STOP-1",), why="what is launched is finished"),
         Row("RUN-70", S.ACTING,     ToolSettled,   SAME,                when=(left.is_(A_PERSON), stopping.no), do=(pause_deadline,),
-            req=("R-REC-3", "R-TIME-5"), why="only a lost outcome is left: a person is being asked, and the run's time stands still"),
+            req=("R-REC-3", "R-TIME-5"), why="lost outcomes and tools that wait for their own runs are left: persons are being asked, and the run's time stands still"),
         Row("RUN-35", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(NOTHING), stopping.yes), do=(finish(R.INTERRUPTED),),
             req=("R-STOP-1",), why="what was launched is finished, and a stop was asked for"),
         Row("RUN-78", S.ACTING,     ToolSettled,   S.PARTIAL,           when=(left.is_(A_PERSON), stopping.yes), do=(finish(R.TOOL_OUTCOME_UNKNOWN),),
@@ -352,8 +359,10 @@ RUN: Table[RunFacts] = Table(
             req=("R-STOP-1", "R-TRANS-2"), why="nothing is in flight: end now"),
         Row("RUN-57", ASKING,       StopRequested, SAME,                do=(stop_call,),
             req=("R-STOP-1",), why="the reply on its way is waited for; the stop is noted"),
-        Row("RUN-58", S.ACTING,     StopRequested, SAME,                when=(in_flight.yes,), do=(STOPPED, stop_tools),
+        Row("RUN-58", S.ACTING,     StopRequested, SAME,                when=(in_flight.yes, paused.no), do=(STOPPED, stop_tools),
             req=("R-STOP-1", "R-TRANS-2"), why="what is launched is finished, the rest is skipped"),
+        Row("RUN-177", S.ACTING,    StopRequested, SAME,                when=(in_flight.yes, paused.yes), do=(watch_deadline, STOPPED, stop_tools),
+            req=("R-STOP-1", "R-CHILD-4", "R-TIME-5"), why="a tool waits for runs that it has begun: a stop ends their wait, and the run's time goes on"),
         Row("RUN-74", S.ACTING,     StopRequested, S.PARTIAL,           when=(in_flight.no,), do=(STOPPED, finish(R.TOOL_OUTCOME_UNKNOWN)),
             req=("R-STOP-1", "R-REC-3"), why="only a lost outcome is waited for, and a stop waits for nobody"),
         Row("RUN-59", LIVE,         CancelRequested, S.PARTIAL,         do=(cancel_call, cancel_tools, finish(R.CANCELLED)),
@@ -377,24 +386,15 @@ RUN: Table[RunFacts] = Table(
             req=("R-REC-1",), why="its calls are taken up again by rows of their own"),
         Row("RUN-83", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,   when=(paused.no,), do=(watch_deadline, ask_outcomes_again),
             req=("R-REC-1", "R-REC-3"), why="its tools are taken up again by rows of their own; an open question is asked again"),
-        Row("RUN-174", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,  when=(paused.yes,), do=(ask_outcomes_again,),
+        Row("RUN-178", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,  when=(paused.yes, tool_waits.yes), do=(watch_deadline, ask_outcomes_again),
+            req=("R-REC-1", "R-CHILD-2", "R-TIME-5"), why="a tool waited for runs that it had begun: it runs again, and so does the run's time"),
+        Row("RUN-174", (S.AWAITING_APPROVAL, S.ACTING), Resumed, SAME,  when=(paused.yes, tool_waits.no), do=(ask_outcomes_again,),
             req=("R-REC-1", "R-REC-3", "R-TIME-5"), why="only persons were waited for: they are asked again, and the run's time goes on standing still"),
+        Row("RUN-181", S.ACTING,    ChildEnded,    SAME,                when=(counted_before.no,),
+            req=("R-CHILD-3",), why="what a run that a tool has begun used is used by this run: it counts for its sums and its budgets, once"),
         Row("RUN-180", LIVE,        CodeChangeAccepted, SAME,
             req=("R-REC-4",), why="from here on other code decides: whoever took the run up was told, and said so"),
     ),
-    ignores=(
-        Ignore("RUN-90", FINAL,    StopRequested,      req=("R-LATE-1",), why="the run has ended"),
-        Ignore("RUN-91", FINAL,    CancelRequested,    req=("R-LATE-1",), why="the run has ended"),
-        Ignore("RUN-92", FINAL,    RunDeadline,        req=("R-LATE-1",), why="the run has ended in time"),
-        Ignore("RUN-93", FINAL,    ContextBuilt,       req=("R-LATE-1",), why="the run has ended while its context was built"),
-        Ignore("RUN-94", FINAL,    ContextFailed,      req=("R-LATE-1",), why="the run has ended while its context was built"),
-        Ignore("RUN-131", FINAL, StartDenied,     req=("R-LATE-1",), why="the run has ended while its guards were asked"),
-        Ignore("RUN-95", FINAL,    LaneGranted,        req=("R-LATE-1",), why="the run has ended while it waited for its lane"),
-        Ignore("RUN-96", FINAL,    EngineFailed,       req=("R-LATE-1",), why="the run has ended"),
-        Ignore("RUN-97", FINAL,    OutcomeStated,      req=("R-LATE-1",), why="the run has ended; the statement came too late"),
-        Ignore("RUN-98", LIVE,     OutcomeStated,      when=(awaited.no,), req=("R-LATE-1",), why="nobody is being asked about this call"),
-        Ignore("RUN-100", LIVE,    OutcomeStated,      when=(awaited.yes, may_decide.no), req=("R-APPR-6",), why="not one of those who may say so: on record, and counted for nothing"),
-        Ignore("RUN-101", tuple(S), MessageUnreadable, req=("R-APPR-9",), why="a message that says nothing the run understands decides nothing; it is kept"),
-    ),
+    ignores=IGNORES,
 )
 # fmt: on

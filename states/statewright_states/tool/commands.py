@@ -44,6 +44,21 @@ class AbandonTool(Command):
 
 
 @dataclass(frozen=True, slots=True)
+class StopChildRuns(Command):
+    """Tell the runs that the tool has begun that a stop was asked for. Nothing where there are none."""
+
+    tool: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReportWaiting(Command):
+    """Tell the run whether this call waits for runs that its tool has begun, and these for persons."""
+
+    tool: str
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
 class ReportAsked(Command):
     """Tell the run that a person is being asked about this call."""
 

@@ -5,9 +5,29 @@ from __future__ import annotations
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.approval import ApprovalRule, WithoutAPerson
+from statewright_states.words.approval import ApprovalRule, SignOff, WithoutAPerson
 from statewright_states.words.messages import MessageDigest, PayloadDigest
 from statewright_states.words.vocabulary import AskedIf, HookDecision, ToolRequest
+
+
+@dataclass(frozen=True, slots=True)
+class ChildQuestion:
+    """A question to a person about a call of a run that a tool has begun, or of one further below.
+
+    ``run`` is the run whose call it is: decisions are made there. ``tool`` names the call in that run's journal; ``asked`` are
+    its arguments, as text; ``digest`` names exactly what is to be decided about. ``outcome_lost`` asks how to go on after a
+    lost outcome. ``signed`` says where its sign-off stands, None where one person may decide; ``remark`` is for that person.
+    """
+
+    run: str
+    tool: str
+    call_id: str
+    name: str
+    asked: str
+    digest: str
+    outcome_lost: bool = False
+    signed: SignOff | None = None
+    remark: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +119,17 @@ class ToolDeadline(Event):
     """The tool's time is up."""
 
     message: MessageDigest
+
+
+@dataclass(frozen=True, slots=True)
+class ToolWaits(Event):
+    """The runs that the tool has begun, and that have not ended, wait for persons: only these can carry the tool on.
+
+    ``questions`` are all that are open in those runs. None: they wait no longer. Where they are not driven here any more, the
+    tool is given up when nothing else is under way, and runs again when the run is taken up.
+    """
+
+    questions: tuple[ChildQuestion, ...]
 
 
 @dataclass(frozen=True, slots=True)

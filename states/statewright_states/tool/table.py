@@ -6,6 +6,9 @@ parallelism belong to the run. Whatever happens, it settles exactly once, and it
 has exactly one tool message for the model. A call that is in order but not released waits; so does one that was
 refused, so that messages and results keep the order in which the model asked.
 
+A tool may begin runs of its own, its child runs. While only persons can carry these on, the call waits: its tool is given up,
+and runs again when the run is taken up; it then finds its child runs as they stand.
+
 A call that was running when the process died is run again only if its tool is declared ``read`` or ``idempotent``. Any
 other becomes ``outcome_unknown``: never silently twice, never silently lost.
 
@@ -14,7 +17,8 @@ a dry run (``statewright.runtime.effects.tool_calls``); whether its arguments pa
 need a person (``statewright_states.words.tool_effects``) and what a statement counts for (``statewright_states.words.approval``);
 what a message from another process means (``statewright.runtime.decisions``); guards (``statewright.hooks.asking``); how the tool
 is run (``statewright.tools.execution``); what the model sees of a result (``statewright.tools.truncation``); the words it is told
-(``statewright.config.prompts``); order, parallelism and repeated calls (``statewright_states.run.table``).
+(``statewright.config.prompts``); which run of its own a tool begins or finds (``statewright.runtime.effects.child_runs``); order,
+parallelism and repeated calls (``statewright_states.run.table``).
 """
 
 from __future__ import annotations
@@ -34,7 +38,9 @@ from statewright_states.tool.commands import (
     ReportDecided,
     ReportOutcomeUnknown,
     ReportSettled,
+    ReportWaiting,
     StartTool,
+    StopChildRuns,
     WithdrawQuestion,
 )
 from statewright_states.tool.events import (
@@ -51,6 +57,7 @@ from statewright_states.tool.events import (
     ToolReturned,
     ToolSkipped,
     ToolStopped,
+    ToolWaits,
 )
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
 from statewright_states.words.approval import SignOff, Standing, Statement, WithoutAPerson, statement_of
@@ -155,6 +162,16 @@ def abandon(facts: ToolFacts, event: Event) -> AbandonTool:
 @effect
 def report_decided(facts: ToolFacts, event: Event) -> ReportDecided:
     return ReportDecided(facts.tool, isinstance(event, ApprovalGiven) and event.ends_run and not event.approve)
+
+
+@effect
+def report_waiting(facts: ToolFacts, event: ToolWaits) -> ReportWaiting:
+    return ReportWaiting(facts.tool, bool(event.questions))
+
+
+@effect
+def stop_child_runs(facts: ToolFacts, event: Event) -> StopChildRuns:
+    return StopChildRuns(facts.tool)
 
 
 @effect
@@ -296,6 +313,8 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-TOOL-3",), why="an exception is a result that the model sees"),
         Row("TOOL-22", S.RUNNING,   ToolDeadline,  S.TIMED_OUT,         do=(abandon, report_settled),
             req=("R-TIME-3",), why="waiting is bounded; a thread cannot be killed, so it is abandoned"),
+        Row("TOOL-50", S.RUNNING,   ToolWaits,     SAME,                do=(report_waiting,),
+            req=("R-CHILD-2",), why="whether only persons can carry on the runs that it has begun: while that is so the call waits with them, and holds nothing"),
         # -- the run does not want it --------------------------------------------------------------------------------
         Row("TOOL-23", WAITING,     ToolSkipped,   S.SKIPPED,
             req=("R-STOP-1", "R-TRANS-2"), why="not begun, and not to be begun; it still gets its one tool message"),
@@ -303,8 +322,8 @@ TOOL: Table[ToolFacts] = Table(
             req=("R-REPLY-6", "R-TRANS-2"), why="made too often in a row: its earlier result is its result, with a note"),
         Row("TOOL-26", WAITING,     ToolStopped,   S.SKIPPED,           do=(report_settled,),
             req=("R-STOP-1", "R-TRANS-2"), why="its turn had come, but it has not begun: a stop waits for no assessment and no person"),
-        Row("TOOL-28", S.RUNNING,   ToolStopped,   SAME,
-            req=("R-STOP-1",), why="what is running is finished"),
+        Row("TOOL-28", S.RUNNING,   ToolStopped,   SAME,                do=(stop_child_runs,),
+            req=("R-STOP-1", "R-CHILD-4"), why="what is running is finished; runs that it has begun begin nothing new"),
         Row("TOOL-24", WAITING,     ToolCancelled, S.CANCELLED,
             req=("R-STOP-2", "R-TRANS-2"), why="the run ends at once"),
         Row("TOOL-25", S.RUNNING,   ToolCancelled, S.CANCELLED,         do=(abandon,),
@@ -339,6 +358,7 @@ TOOL: Table[ToolFacts] = Table(
         Ignore("TOOL-91", FINAL, ApprovalGiven, req=("R-LATE-1",), why="the call has settled; the decision came too late"),
         Ignore("TOOL-92", FINAL, ToolReturned,  req=("R-LATE-1",), why="the call has settled; the result came too late"),
         Ignore("TOOL-93", FINAL, ToolFailed,    req=("R-LATE-1",), why="the call has settled; the failure came too late"),
+        Ignore("TOOL-95", FINAL, ToolWaits,     req=("R-LATE-1",), why="the call has settled; nothing waits for it"),
         Ignore("TOOL-94", FINAL, ToolDeadline,  req=("R-LATE-1",), why="the call has settled in time"),
     ),
 )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import pytest
 
 from flat_records import shapes_of
+from loop_families import Family
 from loop_invariants import Talk, talk_in
 from loop_other_code import as_by_other_code
 from loop_scenarios import Person, asks, call, says
@@ -41,6 +42,7 @@ from statewright_states.plan_build.facts import Phase
 from statewright_states.run import commands as of_run
 from statewright_states.tool import commands as of_tool
 from statewright_states.words.ports import Journal
+from test_loop_child_runs import FAMILY_LIVES
 from test_loop_rows import SCENARIOS, Office, Play, Rows
 from test_loop_stall import talk_of_stalls
 from test_plan_build_rows import SCENARIOS as TASKS
@@ -92,7 +94,7 @@ def agent_run() -> tuple[RunExecution, Performer]:
     execution = RunExecution(RunInputs("run", "model", AgentConfig(), "task", (), {}), Payloads())
     clock, chance, hooks = assemble.clock(), assemble.chance(), Hooks(())
     observers, tools = Observers(None, hooks=hooks), ToolRegistry([])
-    equipment = Equipment((), tools, ExecutionEngine(), clock, chance, Lanes(), observers, hooks)
+    equipment = Equipment((), tools, ExecutionEngine(), clock, chance, Lanes(), observers, hooks, MemoryJournal())
     return execution, Performer(execution, equipment, deliver, lambda: None)
 
 
@@ -124,7 +126,7 @@ def test_what_may_be_answered_at_once_is_what_links_say() -> None:
 def test_a_command_to_another_machine_of_the_same_record_is_an_event_at_once() -> None:
     of_a_run = (Participant.RUN, Participant.CALL, Participant.TOOL)
     to_machines = [link for link in LINKS if link.command and link.sender in of_a_run and link.receiver in of_a_run]
-    assert len(to_machines) == 15
+    assert len(to_machines) == 16
     assert {link.route for link in to_machines} == {Route.MACHINE}
 
 
@@ -177,7 +179,12 @@ async def across_records(journal: Journal) -> set[Talk]:
 
 def seen_in_runs() -> set[Talk]:
     runs = [play_run for _, play_run in SCENARIOS.values()]
-    return {talk for play_run in (*runs, answered_in_the_same_process) for talk in run_virtual(talk_after(play_run))}
+    seen = {talk for play_run in (*runs, answered_in_the_same_process) for talk in run_virtual(talk_after(play_run))}
+    return seen | {talk for _, live in FAMILY_LIVES.values() for talk in run_virtual(talk_of_a_family(live))}
+
+
+async def talk_of_a_family(live: Callable[[], Awaitable[Family]]) -> frozenset[Talk]:
+    return (await (await live()).rows()).talk
 
 
 async def talk_after(play_run: Play) -> frozenset[Talk]:

@@ -87,6 +87,10 @@ class CommandPerformer:
     def ended(self, instance: str) -> None:
         """The run has no other instances."""
 
+    def before_the_end(self, then: Callable[[], None]) -> None:
+        """Nothing of it is counted by another run."""
+        then()
+
     async def aclose(self) -> None:
         """Give up what is under way. Where the run has ended, what may not be done twice is not cut off."""
         if self._final and self._execution.main.ended:

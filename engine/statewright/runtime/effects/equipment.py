@@ -12,7 +12,7 @@ from statewright.tools import ExecutionEngine, ToolRegistry
 from statewright.views.approvals import Approver
 from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
-from statewright_states.words.ports import Chance, Clock, Provider
+from statewright_states.words.ports import Chance, Clock, Journal, Provider
 
 BuildContext = Callable[[str, list[dict[str, Any]]], Any | Awaitable[Any]]
 ToolCheck = Callable[[str, Any, Any], Any | Awaitable[Any]]
@@ -31,9 +31,15 @@ class Equipment:
     lanes: Lanes
     observers: Observers
     hooks: Hooks
+    journal: Journal
+    """Where the run is recorded, and whatever runs belong to it."""
     approver: Approver | None = None
     on_build_context: BuildContext | None = None
     on_tool_check: ToolCheck | None = None
+    deps: Any = None
+    """What the caller gave the run for its tools; never recorded."""
+    accepted: bool = False
+    """Whether other code may decide here than the run is pinned to, and so for the runs that belong to it."""
 
 
 class Deliver(Protocol):

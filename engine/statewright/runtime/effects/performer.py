@@ -46,7 +46,14 @@ from statewright_states.run.events import (
     RunDeadlinePaused,
     StartDenied,
 )
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+from statewright_states.tool.commands import (
+    AbandonTool,
+    AskPerson,
+    AssessTool,
+    StartTool,
+    StopChildRuns,
+    WithdrawQuestion,
+)
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Timer
 from statewright_states.words.vocabulary import EngineFailed
@@ -79,6 +86,7 @@ class Performer:
             AskPerson: self.tools.ask,
             StartTool: self.tools.start,
             AbandonTool: self.tools.abandon,
+            StopChildRuns: self.tools.stop_children,
             AskOutcome: self.tools.ask_outcome,
             WithdrawQuestion: self.tools.withdraw,
             WithdrawOutcomeQuestion: self.tools.withdraw,
@@ -107,8 +115,14 @@ class Performer:
 
     @property
     def waiting(self) -> bool:
-        """Whether a person is asked about something that is still open."""
-        return any(pending.tool in self.tools.open_questions for pending in pending_approvals(self._execution))
+        """Whether a person is asked about something that is still open, here or in a run that a tool has begun."""
+        ours = self._execution.inputs.run_id
+        asked = (pending.tool for pending in pending_approvals(self._execution) if pending.run_id == ours)
+        return self.tools.children.waiting or any(tool in self.tools.open_questions for tool in asked)
+
+    def before_the_end(self, then: Callable[[], None]) -> None:
+        """End the runs that tools have begun, so that what they used is counted; then do what ends this run."""
+        self.tools.children.end_all(then)
 
     def event_from(self, message: bytes) -> Delivery:
         """What a message that another process has left means for this run."""
@@ -135,7 +149,7 @@ class Performer:
     async def aclose(self) -> None:
         """Give up what is under way, wait until it has ended, and leave the lane."""
         self.calls.aclose()
-        self.tools.aclose()
+        await self.tools.aclose()
         self._give_up_deadline()
         await self._tasks.aclose()
         if self._lane is not None:
@@ -164,7 +178,7 @@ class Performer:
         self._give_up_deadline()
         self._watched_at_s = self._equipment.clock.monotonic_s()
         if command.left_us is not None:
-            passed = partial(self._deliver, "run", "run", RunDeadline(), cause)
+            passed = partial(self.before_the_end, partial(self._deliver, "run", "run", RunDeadline(), cause))
             self._deadline = self._equipment.clock.call_later(command.left_us / 1_000_000, passed)
 
     def _pause_deadline(self, cause: str, command: PauseRunDeadline) -> None:

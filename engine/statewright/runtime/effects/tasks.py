@@ -17,11 +17,21 @@ class TaskOwner:
         self._on_done = on_done
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._parked: set[str] = set()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is under way."""
-        return not self._tasks
+        """Whether nothing is under way, but for what is parked."""
+        return self._tasks.keys() <= self._parked
+
+    def park(self, *names: str) -> None:
+        """These tasks do nothing but wait for what cannot come while the run is driven: they are not under way."""
+        self._parked.update(names)
+        self._on_done()
+
+    def unpark(self, *names: str) -> None:
+        """These tasks go on."""
+        self._parked.difference_update(names)
 
     def start(self, name: str, work: Coroutine[Any, Any, None]) -> None:
         """Start a task; one of the same name is given up."""
@@ -32,6 +42,7 @@ class TaskOwner:
 
     def cancel(self, name: str) -> None:
         """Give up a task; it is awaited at the end."""
+        self._parked.discard(name)
         task = self._tasks.pop(name, None)
         if task is not None:
             self._ending.add(task)
@@ -48,6 +59,7 @@ class TaskOwner:
         self._ending.discard(task)
         if self._tasks.get(task.get_name()) is task:
             del self._tasks[task.get_name()]
+            self._parked.discard(task.get_name())
         if task.cancelled() and not given_up:  # not by us: what it awaited raised a cancellation of its own
             self._on_defect(f"{task.get_name()} was cancelled from inside")
         elif not task.cancelled() and (error := task.exception()) is not None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
@@ -13,8 +13,10 @@ from statewright.core.inputs import call_digest
 from statewright.hooks import Decided, HookPoint, ToolText, ToolUse
 from statewright.journal.entry import decode, encode
 from statewright.runtime.decisions import approval_given, outcome_stated
+from statewright.runtime.effects.child_runs import ChildRuns
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.tasks import TaskOwner
+from statewright.runtime.effects.tool_surroundings import CallSurroundings
 from statewright.tools import BadArguments, ResultNotShown, Tool, ToolRaised, parse_arguments, truncate_result
 from statewright.tools.ask_if import asked_if
 from statewright.tools.suggestion import closest
@@ -22,12 +24,19 @@ from statewright.views.approvals import ApprovalDecision, ApprovalRequest
 from statewright_states.form.row import Event
 from statewright_states.frozen import replace
 from statewright_states.run.commands import AskOutcome, WithdrawOutcomeQuestion
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+from statewright_states.tool.commands import (
+    AbandonTool,
+    AskPerson,
+    AssessTool,
+    StartTool,
+    StopChildRuns,
+    WithdrawQuestion,
+)
 from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.approval import SignOff, Standing, statement_of
 from statewright_states.words.messages import Message, ToolCall
-from statewright_states.words.ports import Timer
+from statewright_states.words.ports import Clock, Timer
 from statewright_states.words.tool_effects import ToolEffect
 from statewright_states.words.vocabulary import ToolRequest
 
@@ -41,7 +50,10 @@ class ToolRuns:
         self._equipment = equipment
         self._tasks = tasks
         self._deliver = deliver
-        self._deadlines: dict[str, Timer] = {}
+        self.children = ChildRuns(execution, equipment, tasks, deliver)
+        """The runs that tools have begun."""
+        self.children.on_waiting = self._waits
+        self._deadlines: dict[str, _Deadline] = {}
         self._parsed: dict[str, dict[str, Any]] = {}
         self.open_questions: set[str] = set()
         """The calls about which a person is to decide."""
@@ -229,12 +241,19 @@ class ToolRuns:
         timeout_s = self._timeout_s(tool)
         if timeout_s:
             fire = partial(self._timed_out, cause, command.tool, request, timeout_s)
-            self._deadlines[command.tool] = self._equipment.clock.call_later(timeout_s, fire)
+            self._deadlines[command.tool] = _Deadline(self._equipment.clock, timeout_s, fire)
         self._tasks.start(command.tool, self._run(cause, command.tool, tool, request, arguments))
 
     def _timed_out(self, cause: str, name: str, request: ToolRequest, timeout_s: float) -> None:
+        """The time of a call is up. The runs that its tool has begun end first, so that what they used is counted."""
         message = self._execution.payloads.put_message(prompts.timed_out(self._texts, request.call_id, timeout_s))
-        self._deliver("tool", name, ToolDeadline(message), cause)
+        self.children.end([name], partial(self._deliver, "tool", name, ToolDeadline(message), cause))
+
+    def _waits(self, name: str, waits: bool) -> None:
+        """While a call waits for persons, its time stands still."""
+        deadline = self._deadlines.get(name)
+        if deadline is not None:
+            deadline.pause() if waits else deadline.go_on()
 
     def _timeout_s(self, tool: Tool | None) -> float:
         own = tool.timeout_s if tool is not None else None
@@ -250,13 +269,22 @@ class ToolRuns:
                 result = self._texts.not_executed
             else:
                 values = parse_arguments(tool, arguments) if parsed is None else parsed
-                result = await self._equipment.execution.run(tool, values)
+                result = await self._equipment.execution.run(tool, self._with_context(cause, request, tool, values))
             event = self._returned(request, result)
         except ResultNotShown as hidden:
             event = self._returned(request, hidden.message)
         except (ToolRaised, BadArguments) as error:
             event = self._failed(request, error.message)
-        self._deliver("tool", name, event, cause)
+        self.children.end([name], partial(self._deliver, "tool", name, event, cause))
+
+    def _with_context(self, cause: str, request: ToolRequest, tool: Tool, values: dict[str, Any]) -> dict[str, Any]:
+        """The arguments, with the context of a tool that has a parameter for one."""
+        if (parameter := tool.parameters.context) is None:
+            return values
+        inputs = self._execution.inputs
+        call = self.children.started(cause, request, tool)
+        surroundings = CallSurroundings(inputs.run_id, call, self.children, self._equipment)
+        return values | {parameter: surroundings.context(inputs.session)}
 
     def _returned(self, request: ToolRequest, result: str) -> ToolReturned | ToolFailed:
         kept = self._kept(request, result, failed=False)
@@ -293,18 +321,45 @@ class ToolRuns:
         """Stop waiting for the tool."""
         self._tasks.cancel(command.tool)
 
+    def stop_children(self, cause: str, command: StopChildRuns) -> None:
+        """Pass a stop on to the runs that the tool has begun."""
+        self.children.stop(command.tool)
+
     def ended(self, tool: str) -> None:
         """The call has settled: withdraw its question, cancel its timer."""
         self._close_question(tool)
         self._parsed.pop(tool, None)
-        timer = self._deadlines.pop(tool, None)
-        if timer is not None:
-            timer.cancel()
+        self.children.settled(tool)
+        deadline = self._deadlines.pop(tool, None)
+        if deadline is not None:
+            deadline.pause()
 
-    def aclose(self) -> None:
-        """Cancel all timers."""
-        for tool in list(self._deadlines):
-            self.ended(tool)
+    async def aclose(self) -> None:
+        """Cancel all timers, and end or leave the runs that tools have begun."""
+        for deadline in self._deadlines.values():
+            deadline.pause()
+        await self.children.aclose()
+
+
+class _Deadline:
+    """The timer over a call. It can be put aside and started again with what is left of its time."""
+
+    def __init__(self, clock: Clock, timeout_s: float, fire: Callable[[], None]) -> None:
+        self._clock = clock
+        self._left_s = timeout_s
+        self._fire = fire
+        self._timer: Timer | None = None
+        self.go_on()
+
+    def go_on(self) -> None:
+        if self._timer is None:
+            self._since_s = self._clock.monotonic_s()
+            self._timer = self._clock.call_later(self._left_s, self._fire)
+
+    def pause(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer, self._left_s = None, max(self._left_s - (self._clock.monotonic_s() - self._since_s), 0)
 
 
 def _asking(tool: str) -> str:

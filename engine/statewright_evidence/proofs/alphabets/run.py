@@ -20,6 +20,8 @@ from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CallWaits,
+    ChildEnded,
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
@@ -38,7 +40,7 @@ from statewright_states.run.events import (
 )
 from statewright_states.run.facts import CallFault, CallPhase, Finish, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
-from statewright_states.words.vocabulary import Resumed
+from statewright_states.words.vocabulary import Resumed, Status, StopReason
 
 S = RunState
 NOT_ADMITTED = (S.ACCEPTED,)
@@ -58,6 +60,7 @@ OUTSIDE: Offered = (
     *((external.event, Kind.MAYBE) for external in UNPROMPTED),
     (RunDeadline(), Kind.TIMER),
     (OutcomeStated("another tool", True, "ann", ""), Kind.MAYBE),
+    (ChildEnded("child", "tool-1", Status.SUCCESS, StopReason.COMPLETED, 1, 1, 1), Kind.MAYBE),
 )
 TAKEN_UP: Offered = ((Resumed(2), Kind.MAYBE),)
 LATE: Offered = tuple((external.event, Kind.MAYBE) for external in LATE_FOR_RUN)
@@ -75,7 +78,8 @@ def bounds(settings: Sequence[RunSettings]) -> str:
         f"{len(settings)} settings (up to {steps} steps; 0 or 1 continuations, corrections and identical calls; each mode of "
         f"evaluation; each budget: none, with room and used up{pairs}); every kind of reply, 0 to {max(map(len, CALLS))} tool "
         "calls in each, in every order, with and without persons; every failure; messages that fit and that do not; a stop, "
-        "a cancellation, the run deadline, a defect, a resumption and late results at any time"
+        "a cancellation, the run deadline, a defect, a resumption, late results and the end of a run that a tool has begun at "
+        "any time; tools that wait for persons in runs of their own"
     )
 
 
@@ -139,7 +143,10 @@ def _about_tools(facts: RunFacts, sizes: Sequence[int]) -> Iterator[tuple[Event,
                 yield from ((event, Kind.DUE) for event in (CallDecided(tool, False), PersonAsked(tool)))
             case CallPhase.ASKED:
                 yield from ((CallDecided(tool, ends_run), Kind.PERSON) for ends_run in (False, True))
+            case CallPhase.LAUNCHED if call.waits:
+                yield CallWaits(tool, False), Kind.PERSON
             case CallPhase.LAUNCHED:
+                yield from ((CallWaits(tool, waits), Kind.MAYBE) for waits in (True, False))
                 yield from ((ToolSettled(tool, size), Kind.DUE) for size in sizes)
                 yield from ((event, Kind.MAYBE) for event in (ToolOutcomeUnknown(tool, FITS), PersonAsked(tool)))
             case CallPhase.UNKNOWN:
@@ -194,6 +201,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
     * ``exchanges`` are compared with ``summarize_after_exchanges`` alone; above it more are not told apart.
     * ``last_calls`` is compared with the calls of the next reply: these are the same or others. Without a limit on identical
       calls neither it nor ``repeated`` is asked for.
+    * ``children`` are asked about while tools run; elsewhere an end that was counted may be counted again here.
     * ``tools`` of which all are settled are asked by no question and released by no effect: no calls stand for them.
     * In a final state every event is ignored without a question: the reason is all that is kept.
     """
@@ -212,6 +220,7 @@ def abstraction(state: StrEnum, facts: RunFacts) -> RunFacts:
         worked_us=0,
         exchanges=_up_to(facts.exchanges, limits.summarize_after_exchanges + 1 if limits.summarize_after_exchanges else None),
         tools=() if settled else facts.tools,
+        children=facts.children if RunState(state) is S.ACTING else (),
         repeated=facts.repeated if limits.max_identical_calls else 0,
         last_calls=SAME_CALLS if facts.last_calls and limits.max_identical_calls else "",
         model_calls=_up_to(facts.model_calls, limits.max_model_calls),

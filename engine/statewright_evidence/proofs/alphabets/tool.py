@@ -7,6 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from functools import cache
 
+from statewright_evidence.proofs.composition.late import ASKED_BELOW
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.form.row import Event
 from statewright_states.tool.events import (
@@ -23,6 +24,7 @@ from statewright_states.tool.events import (
     ToolReturned,
     ToolSkipped,
     ToolStopped,
+    ToolWaits,
 )
 from statewright_states.tool.facts import Assessment, ToolFacts, ToolState
 from statewright_states.tool.table import TOOL
@@ -35,7 +37,8 @@ BOUNDS = (
     "each declared effect of a tool; waiting or denied where nobody can be asked; released at once or later; no rule, two "
     "approvals of anybody, two approvals of four named persons other than the requester after a review; approvals by ann (the "
     "requester), ANN (the same person), bob, carl, dora and eve (an outsider), rejections and reviews by three of them, about "
-    "these arguments and about others; a stop, the end of the run, a deadline, a resumption and late results at any time"
+    "these arguments and about others; runs of its own that wait for persons; a stop, the end of the run, a deadline, a "
+    "resumption and late results at any time"
 )
 THESE, OTHERS = "arguments", "other arguments"
 RULES = (
@@ -74,6 +77,7 @@ SAID_OF_OTHERS = tuple(replace(said, arguments=OTHERS) for said in SAID_ASIDE)
 NOBODY = NobodyToAsk(MESSAGE)
 RAN = (ToolReturned("result", MESSAGE), ToolFailed("error", MESSAGE))
 DEADLINE = ToolDeadline(MESSAGE)
+WAITS = (ToolWaits(ASKED_BELOW), ToolWaits(()))
 RESUMED = ToolResumed(2, MESSAGE)
 GIVEN_UP = {asked: (ToolSkipped("stopped", MESSAGE, asked), ToolCancelled(MESSAGE, asked)) for asked in REQUESTS.values()}
 
@@ -81,7 +85,7 @@ GIVEN_UP = {asked: (ToolSkipped("stopped", MESSAGE, asked), ToolCancelled(MESSAG
 def alphabet(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
     """Every event that may come: a request first, or the news that the run does not want the call at all."""
     if state in TOOL.final:
-        yield from _maybe(*RAN, DEADLINE, *ASSESSED, *SAID_ASIDE, NOBODY)
+        yield from _maybe(*RAN, *WAITS, DEADLINE, *ASSESSED, *SAID_ASIDE, NOBODY)
     elif not facts.tool:
         asked = REQUESTS[ToolEffect.READ]
         yield from ((event, Kind.DUE) for event in REQUESTED)
@@ -102,7 +106,7 @@ def _open(state: StrEnum, facts: ToolFacts) -> Iterator[tuple[Event, Kind]]:
     else:
         yield from ((event, Kind.DUE) for event in RAN)
         yield DEADLINE, Kind.TIMER
-        yield from _maybe(*SAID_ASIDE, NOBODY)
+        yield from _maybe(*SAID_ASIDE, *WAITS, NOBODY)
     if not facts.released:
         yield ToolReleased(), Kind.DUE
     else:

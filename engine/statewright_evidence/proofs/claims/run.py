@@ -24,7 +24,7 @@ from statewright_states.run.commands import (
     RequestTool,
     SkipTool,
 )
-from statewright_states.run.events import CallDecided, PersonAsked, RunDeadline, ToolOutcomeUnknown, ToolSettled
+from statewright_states.run.events import CallDecided, CallWaits, PersonAsked, RunDeadline, ToolOutcomeUnknown, ToolSettled
 from statewright_states.run.facts import CallPhase, EvaluationMode, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN
 from statewright_states.words.vocabulary import CancelRequested, EngineFailed, RunStalled, StopRequested
@@ -47,7 +47,9 @@ def _only_persons(state: StrEnum, facts: RunFacts) -> bool:
     phases = {call.phase for call in facts.tools}
     if state in ASKING_PERSONS:
         return CallPhase.ASKED in phases and CallPhase.ASSESSING not in phases
-    return state in ACTING and CallPhase.UNKNOWN in phases and CallPhase.LAUNCHED not in phases
+    waits = any(call.waits for call in facts.tools)
+    at_work = any(call.phase is CallPhase.LAUNCHED and not call.waits for call in facts.tools)
+    return state in ACTING and (waits or CallPhase.UNKNOWN in phases) and not at_work
 
 
 def worst_case(limits: RunSettings) -> int:
@@ -180,7 +182,8 @@ def _times_otherwise(before: Before, event: Event, taken: Decided) -> str | None
     idle = _only_persons(taken.to, taken.facts)
     if taken.facts.paused and not idle and taken.to not in RUN.final:
         return "the run's time stands still, and not only persons are waited for"
-    if idle and not taken.facts.paused and isinstance(event, PersonAsked | CallDecided | ToolSettled | ToolOutcomeUnknown):
+    asked_now = PersonAsked | CallDecided | CallWaits | ToolSettled | ToolOutcomeUnknown
+    if idle and not taken.facts.paused and isinstance(event, asked_now):
         return "the run's time is running, and only persons are waited for"
     return None
 

@@ -8,24 +8,27 @@ from functools import cache
 from statewright_evidence.proofs.composition.late import (
     ANOTHER,
     ARGUMENTS,
+    ASKED_BELOW,
     LATE_FOR_CALL,
     LATE_FOR_TOOL,
     UNPROMPTED,
+    child_ended,
     failed,
     late_for,
     replied,
     statement,
 )
-from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending
+from statewright_evidence.proofs.composition.outside import RUN, WAITED, Activity, Pending
 from statewright_evidence.proofs.composition.scope import Reply, Said, Scope, ToolKind
 from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Placed, ToolCallState
+from statewright_evidence.proofs.composition.watch import HARMLESS_TWICE
 from statewright_evidence.proofs.properties import Kind
 from statewright_states.call.events import BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
 from statewright_states.frozen import replace
 from statewright_states.run import events as of_run
 from statewright_states.run.facts import CallPhase
-from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.events import NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned, ToolWaits
 from statewright_states.tool.facts import Approval, Assessment, ToolFacts, ToolState
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Purpose
@@ -43,6 +46,7 @@ class ExternalEvents:
         self.of = cache(self._of)
         self.unasked = cache(self._unasked)
         self.stale = cache(self._stale)
+        self.child_ends = cache(_child_ends)
 
     def pending(self, core: Core, pending: Pending) -> tuple[ExternalEvent, ...]:
         """Each way in which this may end."""
@@ -53,6 +57,9 @@ class ExternalEvents:
             subject = next(call.placed.facts.purpose for call in core.calls if call.name == pending.machine)
         elif pending.activity is Activity.ASSESSMENT:
             subject = next(tool.seen.request.name for tool in core.tools if tool.name == pending.machine)
+        elif pending.activity is Activity.TOOL and self.scope.children:
+            effect = next(tool.seen.request.effect for tool in core.tools if tool.name == pending.machine)
+            subject = "" if effect in HARMLESS_TWICE and pending.subject != WAITED else WAITED
         return self.of(pending, subject)
 
     def unprompted(self, core: Core, harmless: Callable[[Placed], bool]) -> Iterator[ExternalEvent]:
@@ -74,6 +81,8 @@ class ExternalEvents:
 
     def _about(self, tool: ToolCallState) -> Iterator[ExternalEvent]:
         facts: ToolFacts = tool.placed.facts
+        if self.scope.children and tool.placed.at(ToolState.RUNNING) and tool.seen.request.effect in HARMLESS_TWICE:
+            yield self.child_ends(tool.name)
         yield from self.unasked(tool.name, "another" if tool.seen.asked else "again")
         decided = tool.placed.at(ToolState.AWAITING_APPROVAL) and facts.approval is not Approval.OPEN
         if self.scope.nobody and facts.approval is not Approval.OPEN and (decided or tool.placed.at(ToolState.RUNNING)):
@@ -100,8 +109,13 @@ class ExternalEvents:
                 return (ExternalEvent(f"{name} has waited", TIMER, name, BackoffElapsed(number)),)
             case Activity.ASSESSMENT:
                 return tuple(self._assessments(name, self.kinds[subject]))
+            case Activity.TOOL if self.scope.children and subject != WAITED:
+                waits = f"{name} waits for a run of its own, and that for a person"
+                return (*self._results(name), ExternalEvent(waits, MAYBE, name, ToolWaits(ASKED_BELOW)))
             case Activity.TOOL:
                 return self._results(name)
+            case Activity.CHILD:
+                return (ExternalEvent(f"a person decides in the run of {name}", PERSON, name, ToolWaits(())),)
             case Activity.PERSON:
                 return tuple(self._statements(name, pending.arguments))
             case Activity.OUTCOME:
@@ -190,6 +204,10 @@ class ExternalEvents:
         """Results of a request before the current one."""
         message = next(iter(self._messages(purpose)), "")
         return late_for(call, (ReplyBegan(0), replied(0, message), failed(0, Fault.TRANSIENT)))
+
+
+def _child_ends(tool: str) -> ExternalEvent:
+    return ExternalEvent(f"a run of {tool} ends", MAYBE, RUN, child_ended(tool))
 
 
 def replies_of(scope: Scope) -> tuple[Reply, ...]:

@@ -14,10 +14,20 @@ from statewright_states.form.row import Event
 from statewright_states.run import events as of_run
 from statewright_states.tool import events as of_tool
 from statewright_states.tool.facts import Assessment
-from statewright_states.words.vocabulary import CancelRequested, CodeChangeAccepted, EngineFailed, RunStalled, StopRequested
+from statewright_states.words.vocabulary import (
+    CancelRequested,
+    CodeChangeAccepted,
+    EngineFailed,
+    RunStalled,
+    Status,
+    StopReason,
+    StopRequested,
+)
 
 MAYBE = Kind.MAYBE
 ARGUMENTS, ANOTHER = "arguments", "another version"
+ASKED_BELOW = (of_tool.ChildQuestion("child", "tool-1.1", "id", "tool", "{}", "digest"),)
+"""What persons are asked in a run that a tool has begun."""
 
 STOP = ExternalEvent("a stop is asked for", MAYBE, RUN, StopRequested())
 UNPROMPTED = (
@@ -31,6 +41,12 @@ UNPROMPTED = (
 )
 """What may come at any moment of a run."""
 
+
+def child_ended(tool: str) -> of_run.ChildEnded:
+    """The end of a run that this call's tool has begun."""
+    return of_run.ChildEnded(f"of {tool}", tool, Status.SUCCESS, StopReason.COMPLETED, 1, 1, 1)
+
+
 LATE_FOR_RUN = tuple(
     ExternalEvent(f"late: {text}", MAYBE, RUN, event, idle=True)
     for text, event in (
@@ -43,6 +59,7 @@ LATE_FOR_RUN = tuple(
         ("there are no first messages", of_run.ContextFailed("error")),
         ("a guard does not let it begin", of_run.StartDenied("no", ())),
         ("a statement about a lost outcome", of_run.OutcomeStated("tool-1.1", True, "Ann", "")),
+        ("the end of a run that its tool has begun", child_ended("tool-1.1")),
         ("a message that nobody can read", of_run.MessageUnreadable("nonsense", "raw")),
     )
 )
@@ -80,6 +97,7 @@ LATE_FOR_TOOL = (
     of_tool.ToolReturned(None, "message"),
     of_tool.ToolFailed("error", "message"),
     of_tool.ToolDeadline("message"),
+    of_tool.ToolWaits(ASKED_BELOW),
 )
 
 

@@ -23,13 +23,13 @@ from statewright_evidence.proofs.composition.late import LATE_FOR_RUN
 from statewright_evidence.proofs.composition.limits import wrong_in
 from statewright_evidence.proofs.composition.macrostep import Consequence, Macrosteps
 from statewright_evidence.proofs.composition.normal import Normal
-from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, begun, given_up
+from statewright_evidence.proofs.composition.outside import RUN, TOOL, Activity, Pending, begun, given_up, goes_on, stopped
 from statewright_evidence.proofs.composition.scope import Scope
 from statewright_evidence.proofs.composition.situation import Core, ExternalEvent, Pool, State, Tables
 from statewright_evidence.proofs.properties import Kind, Step
 from statewright_states.call.events import ReplyBegan
 from statewright_states.run.facts import RunState
-from statewright_states.tool.events import NobodyToAsk, ToolResumed
+from statewright_states.tool.events import NobodyToAsk, ToolResumed, ToolWaits
 from statewright_states.words.approval import WithoutAPerson
 from statewright_states.words.vocabulary import Resumed
 
@@ -116,6 +116,9 @@ class CompositionModel:
                 left = _without(left, pending)
                 if isinstance(external.event, ReplyBegan):
                     left = (*left, pending._replace(activity=Activity.REPLY))
+                elif isinstance(external.event, ToolWaits):
+                    waits = external.event.questions and not after.core.run.facts.stop  # a stop has reached its runs
+                    left = (*left, pending._replace(activity=Activity.CHILD) if waits else goes_on(pending))
             elif pending is not None:
                 kind = Kind.MAYBE  # on record, and counted for nothing: the question stays open
             yield self._step(after, kind, State(after.core, left, state.waking, state.deaths))
@@ -137,7 +140,7 @@ class CompositionModel:
     def _pending(self, left: tuple[Pending, ...], after: Consequence) -> tuple[Pending, ...]:
         for command in after.effects:
             if (pending := begun(command)) is None:
-                left = tuple(entry for entry in left if not given_up(command, entry))
+                left = tuple(stopped(command, entry) for entry in left if not given_up(command, entry))
             elif pending not in left:
                 left = (*left, pending)
         live = after.core.live

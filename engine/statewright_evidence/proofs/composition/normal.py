@@ -104,6 +104,7 @@ def _run_facts(facts: RunFacts, ended: bool, tools: tuple[OpenCall, ...], calls:
         step=0,
         calls=calls,
         tools=tools,
+        children=tuple(child for child in facts.children if any(child == f"of {call.request.tool}" for call in tools)),
         exchanges=_held(facts.exchanges, limits.summarize_after_exchanges or None),
         context_tokens=0,
         worked_us=0,

@@ -15,9 +15,18 @@ from statewright_states.run.commands import (
     WatchRunDeadline,
     WithdrawOutcomeQuestion,
 )
-from statewright_states.tool.commands import AbandonTool, AskPerson, AssessTool, StartTool, WithdrawQuestion
+from statewright_states.tool.commands import (
+    AbandonTool,
+    AskPerson,
+    AssessTool,
+    StartTool,
+    StopChildRuns,
+    WithdrawQuestion,
+)
 
 RUN, CALL, TOOL = "run", "call", "tool"
+WAITED = "waited"
+"""The subject of a tool that is under way and has waited for a run of its own before, in this start."""
 
 
 class Activity(StrEnum):
@@ -31,6 +40,8 @@ class Activity(StrEnum):
     BACKOFF = "backoff"
     ASSESSMENT = "assessment"
     TOOL = "tool"
+    CHILD = "child"
+    """A run that a tool has begun and waits for, and in which persons are asked."""
     PERSON = "person"
     OUTCOME = "outcome"
     RUN_TIMER = "run timer"
@@ -88,10 +99,21 @@ def given_up(command: Command, pending: Pending) -> bool:
         case AbortRequest():
             return pending.activity in (Activity.REQUEST, Activity.REPLY) and pending.machine == command.call
         case AbandonTool():
-            return pending.activity is Activity.TOOL and pending.machine == command.tool
+            return pending.activity in (Activity.TOOL, Activity.CHILD) and pending.machine == command.tool
         case WithdrawQuestion():
             return pending.activity is Activity.PERSON and pending.machine == command.tool
         case WithdrawOutcomeQuestion():
             return pending.activity is Activity.OUTCOME and pending.subject == command.tool
         case _:
             return False
+
+
+def goes_on(pending: Pending) -> Pending:
+    """A tool that waited for a run of its own, and is under way again."""
+    return pending._replace(activity=Activity.TOOL, subject=WAITED)
+
+
+def stopped(command: Command, pending: Pending) -> Pending:
+    """What a command makes of this: a stop reaches runs that wait for persons, and so the tool goes on."""
+    waits = isinstance(command, StopChildRuns) and pending.activity is Activity.CHILD and pending.machine == command.tool
+    return goes_on(pending) if waits else pending

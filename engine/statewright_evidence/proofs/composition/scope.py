@@ -100,6 +100,8 @@ class Scope:
     """Whether the lane, the context and the assessment of a call wait for nobody outside."""
     start_fails: bool = False
     """Whether the first messages of an attempt may fail to be built, or be denied."""
+    children: bool = False
+    """Whether a tool that may run again may begin a run of its own: it ends, or waits for persons, once in each start."""
     streamed: bool = False
     """Whether the beginning of a reply is seen before its end."""
     deaths: int = 0

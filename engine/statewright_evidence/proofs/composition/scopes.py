@@ -46,6 +46,15 @@ SCOPES = (
         deaths=1,
     ),
     Scope(
+        "child-runs",
+        "Tools that may run again begin runs of their own, which end or wait for persons; two at once, and a death anywhere.",
+        replace(SMALL, max_parallel_tools=2, max_total_tokens=4),
+        replies=(FINAL, calls(READ), calls(READ, READ), calls(UNDECLARED, READ)),
+        said=ANN,
+        children=True,
+        deaths=1,
+    ),
+    Scope(
         "approval",
         "An irreversible tool that a person has to allow beside one that only reads; policy is asked outside and may say "
         "anything; one person, who may also end the run, or nobody, and then the run waits.",
