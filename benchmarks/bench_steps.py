@@ -1,7 +1,5 @@
-"""50 tool steps over real HTTP: the engine with its journal against a bare httpx and json loop that does the same.
-
-The second table has no HTTP: the engine's own CPU for one step (a model call, a tool call, and their entries), also as a part
-of a bare step over HTTP. The last line says how much is written to the disk for what is said: the entries and payloads.
+"""The engine alone, without HTTP: its own CPU for one step (a model call, a tool call, and their entries), also as a part of a
+bare step over HTTP. The last line says how much is written to the disk for what is said: the entries and payloads.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from workload import (
     Work,
     engine_loop,
     finished,
-    http_loop,
     interleaved,
     print_table,
     ratio,
@@ -31,36 +28,11 @@ from workload import (
 from statewright import MemoryJournal, SQLiteJournal
 from statewright_states.words.ports import Journal
 
-RESULT_BYTES = (200, 2_000, 8_000)
-"""A status line; a page of a file or a search result, the usual case; a long file, half of what is kept of a result."""
 WRITTEN_LIMIT = 2.5
 
 
-async def over_http(base: str, folder: Path, steps: int, size: int, rounds: int) -> list[str]:
-    """One row of the first table."""
-    url = f"{base}/steps/{steps}/v1"
-    tools = registry(Pages(size, steps))
-    bare = BareLoop(url, tools)
-    ours = http_loop(url, tools, steps, SQLiteJournal(folder / f"http-{size}.db", durability="normal"))
-    unrecorded = http_loop(url, tools, steps, MemoryJournal())
-    try:
-        sent, state = await bare.run(), await finished(ours, steps)
-        if abs(sent - state.usage.input_tokens) > 0.02 * sent:
-            raise RuntimeError(f"the requests differ in size: {sent} tokens bare, {state.usage.input_tokens} ours")
-        works = (bare.run, lambda: finished(ours, steps), lambda: finished(unrecorded, steps))
-        times = await interleaved(works, rounds)
-    finally:
-        await bare.aclose()
-        await ours.aclose()
-        await unrecorded.aclose()
-    typical, best = ratio(times[1], times[0])
-    in_memory, _ = ratio(times[2], times[0])
-    per_step = [f"{1e6 * median(work) / (steps + 1):.0f}" for work in times[:2]]
-    return [f"{size / 1000:g} kB", *per_step, f"{typical:.2f}", f"{best:.2f}", f"{in_memory:.2f}"]
-
-
 async def in_process(base: str, folder: Path, steps: int, size: int, rounds: int) -> list[list[str]]:
-    """The second table."""
+    """The table."""
     journals: dict[str, Journal] = {
         "memory": MemoryJournal(),
         "SQLite normal": SQLiteJournal(folder / "normal.db", durability="normal"),
@@ -103,11 +75,8 @@ def _on_disk(path: Path) -> tuple[int, list[int]]:
         return Path(f"{path}-wal").stat().st_size, said
 
 
-async def main(*, steps: int = 50, rounds: int = 15, result_bytes: tuple[int, ...] = RESULT_BYTES) -> None:
+async def main(*, steps: int = 50, rounds: int = 15) -> None:
     with tempfile.TemporaryDirectory() as folder, running_stub() as base:
-        print(f"{steps} tool steps over HTTP, journal at normal, {rounds} rounds; CPU in µs per step\n")
-        heads = ["tool result", "bare", "ours", "ratio (median)", "ratio (best)", "ratio in memory"]
-        print_table(heads, [await over_http(base, Path(folder), steps, size, rounds) for size in result_bytes])
         print("The engine alone, without HTTP, 2 kB results; CPU in µs per step\n")
         alone = await in_process(base, Path(folder), steps, 2_000, rounds)
         print_table(["journal", "median", "best", "of a bare step"], alone)

@@ -80,9 +80,9 @@ def registry(pages: Pages) -> ToolRegistry:
 class BareLoop:
     """What a person writes in ten minutes: post the messages, run the tools, append, repeat. Nothing is recorded."""
 
-    def __init__(self, base_url: str, tools: ToolRegistry) -> None:
+    def __init__(self, base_url: str, tools: ToolRegistry, client: httpx.AsyncClient | None = None) -> None:
         # No certificates are loaded, for plain HTTP has no use for them; the engine's own client does the same.
-        self._client = httpx.AsyncClient(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
+        self._client = client or httpx.AsyncClient(trust_env=False, verify=ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT))
         self._url = f"{base_url}/chat/completions"
         self._functions: Mapping[str, Callable[..., Awaitable[str]]] = {tool.name: tool.function for tool in tools}
         self._schemas = [
@@ -111,10 +111,25 @@ class BareLoop:
             messages.append(message)
             if not message.get("tool_calls"):
                 return tokens
-            for call in message["tool_calls"]:
-                function = call["function"]
-                result = await self._functions[function["name"]](**json.loads(function["arguments"]))
+            results = await asyncio.gather(*(self._called(call["function"]) for call in message["tool_calls"]))
+            for call, result in zip(message["tool_calls"], results, strict=True):
                 messages.append({"role": "tool", "content": result, "tool_call_id": call["id"]})
+
+    async def stream(self) -> str:
+        """One reply in pieces; gives its text."""
+        messages = [{"role": "system", "content": SYSTEM}, {"role": "user", "content": TASK}]
+        body = {"model": "stub", "messages": messages, "tools": self._schemas, "stream": True}
+        text: list[str] = []
+        async with self._client.stream("POST", self._url, json=body, timeout=120) as response:
+            response.raise_for_status()
+            async for line in response.aiter_lines():
+                if line.startswith("data: ") and line != "data: [DONE]":
+                    choices = json.loads(line[6:])["choices"]
+                    text.append(choices[0]["delta"].get("content") or "")
+        return "".join(text)
+
+    async def _called(self, function: Mapping[str, str]) -> str:
+        return await self._functions[function["name"]](**json.loads(function["arguments"]))
 
     async def aclose(self) -> None:
         await self._client.aclose()
@@ -146,6 +161,8 @@ def engine_loop(provider: object, tools: ToolRegistry, steps: int, journal: Jour
         system_prompt=SYSTEM,
         max_steps=steps + 1,
         max_identical_calls=0,
+        max_parallel_tools=8,
+        run_timeout_s=0,
         context=ContextConfig(summarize_after_steps=0, max_context_tokens=0),
     )
     return AgentLoop(provider, tools, config, journal=journal)  # type: ignore[arg-type]
@@ -156,9 +173,9 @@ def http_loop(base_url: str, tools: ToolRegistry, steps: int, journal: Journal |
     return engine_loop(connect("openai:stub", base_url=base_url, api_key="stub"), tools, steps, journal)
 
 
-async def finished(loop: AgentLoop, steps: int) -> AgentState:
+async def finished(loop: AgentLoop, steps: int, *, stream: bool = False) -> AgentState:
     """One task of the engine; anything but the expected end would measure something else."""
-    state = await loop.run(TASK)
+    state = await loop.run(TASK, stream=stream)
     if (state.status, len(state.steps)) != ("success", steps + 1):
         raise RuntimeError(f"{state.status}, {state.stop_reason} after {len(state.steps)} steps: {state.error}")
     return state
@@ -195,6 +212,13 @@ def start(main: Callable[..., object], about: str | None) -> None:
     app = App(help=about, default_parameter=Parameter(consume_multiple=True, negative=()))
     app.default(main)
     app()
+
+
+def print_markdown(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """The rows under their heads, as a table of Markdown."""
+    for row in (heads, ["---"] * len(heads), *rows):
+        print(f"| {' | '.join(row)} |")
+    print()
 
 
 def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

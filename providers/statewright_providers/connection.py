@@ -16,6 +16,14 @@ HttpTransport = Literal["aiohttp", "httpx"]
 
 
 @dataclass(frozen=True, slots=True)
+class Patience:
+    """How long is waited for a connection, and for a server to take a piece of a request, in seconds."""
+
+    connect_s: float = 10.0
+    write_s: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
 class Connection:
     """Address, key, client and transport as the caller gave them (None where nothing was said), and the environment."""
 

@@ -21,7 +21,7 @@ import httpx
 
 from statewright_providers.address import endpoint_url, secrets_in
 from statewright_providers.client import new_client, transport_for
-from statewright_providers.connection import HttpTransport
+from statewright_providers.connection import HttpTransport, Patience
 from statewright_providers.connection_use import ConnectionUse
 from statewright_providers.redaction import NOTHING_SECRET, Secrets, secrets_of
 from statewright_states.errors import (
@@ -33,8 +33,7 @@ from statewright_states.errors import (
 )
 from statewright_states.frozen import dataclass
 
-CONNECT_TIMEOUT_S = 10.0
-WRITE_TIMEOUT_S = 30.0
+PATIENCE = Patience()
 MAX_ERROR_BODY_BYTES = 65536
 MAX_QUOTE_CHARS = 500
 NO_HEADERS: Mapping[str, str] = {}
@@ -80,7 +79,7 @@ FAILURES = (
     Failure(
         (httpx.WriteTimeout,),
         AttemptTimedOut,
-        f"the server took no more of the request for {WRITE_TIMEOUT_S:g} s",
+        "the server took no more of the request for {write_s:g} s",
         "check the network and the server's load",
     ),
     Failure(
@@ -136,6 +135,7 @@ class Endpoint:
         api_key: str,
         client: httpx.AsyncClient | None,
         http: HttpTransport = "aiohttp",
+        patience: Patience = PATIENCE,
     ) -> None:
         """``model`` is the specification for messages; ``headers`` are sent with each request; ``api_key`` is never shown.
 
@@ -155,6 +155,7 @@ class Endpoint:
         )
         self._given = client
         self._http: HttpTransport = http
+        self._patience = patience
         self._clients: dict[asyncio.AbstractEventLoop, _Held] = {}
         self.host = self._url.host
         secrets = secrets_of(api_key, *secrets_in(self._url, client))
@@ -187,7 +188,7 @@ class Endpoint:
             finally:
                 await response.aclose()
         except (httpx.HTTPError, ssl.SSLError) as error:
-            raise _ours(self.peer, error) from error
+            raise self._ours(error) from error
 
     async def aclose(self) -> None:
         """Close the connections of this event loop; a client that was handed in stays open."""
@@ -214,11 +215,18 @@ class Endpoint:
 
     async def _sent(self, posted: _Posted, use: ConnectionUse) -> httpx.Response:
         client = await self._client()
-        timeout = httpx.Timeout(connect=CONNECT_TIMEOUT_S, write=WRITE_TIMEOUT_S, pool=None, read=posted.idle_timeout_s)
+        connect_s, write_s = self._patience.connect_s, self._patience.write_s
+        timeout = httpx.Timeout(connect=connect_s, write=write_s, pool=None, read=posted.idle_timeout_s)
         request = client.build_request(
             "POST", self._url, content=posted.body, headers=posted.headers, timeout=timeout, extensions={"trace": use}
         )
         return await client.send(request, stream=True, follow_redirects=False)
+
+    def _ours(self, error: Exception) -> ProviderError:
+        failure = next(failure for failure in FAILURES if isinstance(error, failure.exceptions))
+        detail = self.peer.quote(str(error)) if failure.detail else ""
+        what = f"{self.peer.model}: {failure.what.format(write_s=self._patience.write_s)}" + (f" ({detail})" if detail else "")
+        return failure.error(what, where=self.peer.url, cure=failure.cure)
 
     async def _client(self) -> httpx.AsyncClient:
         if self._given is not None:
@@ -300,10 +308,3 @@ async def read_capped(response: httpx.Response, secrets: Secrets) -> bytes:
         if len(body) >= MAX_ERROR_BODY_BYTES:
             break
     return secrets.out_of(bytes(body[:MAX_ERROR_BODY_BYTES]), cut=len(body) >= MAX_ERROR_BODY_BYTES)
-
-
-def _ours(peer: Peer, error: Exception) -> ProviderError:
-    failure = next(failure for failure in FAILURES if isinstance(error, failure.exceptions))
-    detail = peer.quote(str(error)) if failure.detail else ""
-    what = f"{peer.model}: {failure.what}" + (f" ({detail})" if detail else "")
-    return failure.error(what, where=peer.url, cure=failure.cure)

@@ -16,9 +16,9 @@ import httpx
 
 from statewright_providers.address import checked_key
 from statewright_providers.body_kind import body_kind, read_beginning
-from statewright_providers.connection import Connection, HttpTransport
+from statewright_providers.connection import Connection, HttpTransport, Patience
 from statewright_providers.foreign_json import mapping, parse
-from statewright_providers.http import Endpoint, Peer, bounded_pieces, read_capped
+from statewright_providers.http import PATIENCE, Endpoint, Peer, bounded_pieces, read_capped
 from statewright_providers.openai_chat_reply import ChatReply
 from statewright_providers.openai_errors import map_errors, map_stream_error
 from statewright_providers.redacted_reply import RedactingObserver, redacted, stands_in_pieces
@@ -61,7 +61,8 @@ class OpenAIChatProvider:
 
     ``base_url`` ends where ``/chat/completions`` begins (mostly in ``/v1``); a query in it is kept. ``api_key`` may be
     left out for servers that ask for none. A ``client`` that is handed in is used as it is and not closed; ``http`` says
-    whose connections are used without one. Raises ConfigurationError for an address or key that cannot be used.
+    whose connections are used without one; ``patience`` bounds connecting and sending. Raises ConfigurationError for an
+    address or key that cannot be used.
     """
 
     def __init__(
@@ -72,13 +73,15 @@ class OpenAIChatProvider:
         api_key: str | None = None,
         client: httpx.AsyncClient | None = None,
         http: HttpTransport = "aiohttp",
+        patience: Patience = PATIENCE,
     ) -> None:
         if not model.strip():
             raise ConfigurationError("the model has no name", where="model", cure="name one, for example openai:gpt-5-mini")
         key = checked_key(api_key or "")
         headers = {"authorization": f"Bearer {key}"} if key else {}
         self._name = model.strip()
-        self._endpoint = Endpoint(self.model, base_url, "/chat/completions", headers, api_key=key, client=client, http=http)
+        path = "/chat/completions"
+        self._endpoint = Endpoint(self.model, base_url, path, headers, api_key=key, client=client, http=http, patience=patience)
         self._limit_field = _limit_field(self._endpoint.host)
         self._tools: tuple[ToolSchema, ...] = ()
         self._encoded_tools = b""

@@ -15,6 +15,7 @@ import pytest
 
 from local_server import Answer, LocalServer, chunked, deaf, local_server, plain, serving, until_close
 from statewright_providers.address import is_loopback
+from statewright_providers.connection import Patience
 from statewright_providers.http import Peer
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_providers.redaction import secrets_of
@@ -214,26 +215,23 @@ def test_silence_before_the_reply_is_a_timeout_and_nothing_is_sent_twice() -> No
     assert requests == [1]
 
 
-def test_a_server_that_takes_nothing_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_takes_nothing_is_not_waited_for_without_end() -> None:
     """What is sent is larger than all that lies between here and there."""
-    monkeypatch.setattr("statewright_providers.http.CONNECT_TIMEOUT_S", 0.1)
-    monkeypatch.setattr("statewright_providers.http.WRITE_TIMEOUT_S", 0.1)
     question = ModelRequest((Message("user", "x" * 20_000_000),), idle_timeout_s=0.1)
 
     async def test() -> None:
         async with serving(deaf) as port:
-            provider = provider_at(f"http://127.0.0.1:{port}/v1")
-            with pytest.raises(AttemptTimedOut, match="took no more"):
+            provider = provider_at(f"http://127.0.0.1:{port}/v1", patience=Patience(connect_s=10, write_s=0.1))
+            with pytest.raises(AttemptTimedOut, match=r"took no more of the request for 0\.1 s"):
                 await asyncio.wait_for(provider.complete(question, Watcher()), 20)
             await provider.aclose()
 
     asyncio.run(test())
 
 
-def test_a_server_that_takes_a_long_request_slowly_is_waited_for_while_it_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_takes_a_long_request_slowly_is_waited_for_while_it_goes_on() -> None:
     """It takes several times as long as the bound, and no piece of it does. httpx's own connections send it as one piece."""
-    monkeypatch.setattr("statewright_providers.http.CONNECT_TIMEOUT_S", 0.3)
-    monkeypatch.setattr("statewright_providers.http.WRITE_TIMEOUT_S", 0.3 if HTTP.get() == "aiohttp" else 20)
+    patience = Patience(connect_s=0.3, write_s=0.3 if HTTP.get() == "aiohttp" else 20)
     question = ModelRequest((Message("user", "x" * 60_000_000),), idle_timeout_s=0.6)
 
     async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -245,7 +243,7 @@ def test_a_server_that_takes_a_long_request_slowly_is_waited_for_while_it_goes_o
 
     async def test() -> str | None:
         async with serving(slow) as port:
-            provider = provider_at(f"http://127.0.0.1:{port}/v1")
+            provider = provider_at(f"http://127.0.0.1:{port}/v1", patience=patience)
             reply = await asyncio.wait_for(provider.complete(question, Watcher()), 20)
             await provider.aclose()
             return reply.content

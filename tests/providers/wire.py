@@ -12,7 +12,8 @@ import httpx
 import pytest
 from hypothesis import strategies as st
 
-from statewright_providers.connection import HttpTransport
+from statewright_providers.connection import HttpTransport, Patience
+from statewright_providers.http import PATIENCE
 from statewright_providers.openai_chat import OpenAIChatProvider
 from statewright_states.words.messages import LLMResponse, Message, StreamChunk
 from statewright_states.words.ports import MAX_CALLS_PER_REPLY, ModelRequest
@@ -40,9 +41,9 @@ def both_transports(request: pytest.FixtureRequest) -> Iterator[None]:
     HTTP.reset(token)
 
 
-def provider_at(base_url: str, api_key: str | None = None) -> OpenAIChatProvider:
+def provider_at(base_url: str, api_key: str | None = None, patience: Patience = PATIENCE) -> OpenAIChatProvider:
     """A provider that makes its own client."""
-    return OpenAIChatProvider("qwen", base_url=base_url, api_key=api_key, http=HTTP.get())
+    return OpenAIChatProvider("qwen", base_url=base_url, api_key=api_key, http=HTTP.get(), patience=patience)
 
 
 class Watcher:

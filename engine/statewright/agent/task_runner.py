@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
@@ -162,7 +162,7 @@ class TaskRunner(ABC, Generic[I, S]):
         Raises RunNotFound, JournalBusy, JournalDamaged, CodeChanged.
         """
         if stream:
-            return _shown(self._take_up("resume", run_id, on_stream_chunk, accept_changed_code, deps))
+            return _shown(partial(self._take_up, "resume", run_id, on_stream_chunk, accept_changed_code, deps))
         return self._resumed(run_id, on_stream_chunk, accept_changed_code, deps)
 
     async def _resumed(self, run_id: str, on_chunk: ChunkCallback | None, accepted: bool, deps: Any) -> S:
@@ -195,7 +195,7 @@ class TaskRunner(ABC, Generic[I, S]):
 
         Closing the iterator early gives the run up as closing the loop does; it can be resumed.
         """
-        return _shown(self._start("stream", prompt, history, options, stream=True))
+        return _shown(partial(self._start, "stream", prompt, history, options, stream=True))
 
     async def _start(
         self, where: str, prompt: str, history: History | None, options: RunKeywords, *, stream: bool | None = None
@@ -298,9 +298,9 @@ class TaskRunner(ABC, Generic[I, S]):
             raise
 
 
-async def _shown(begin: Coroutine[Any, Any, RunHandle[S]]) -> AsyncGenerator[Happening | S, None]:
+async def _shown(begin: Callable[[], Awaitable[RunHandle[S]]]) -> AsyncGenerator[Happening | S, None]:
     """What happens in a run that nobody else has the handle of: it is given up with the iterator."""
-    handle = await begin
+    handle = await begin()
     try:
         async for happened in handle.events():
             yield happened

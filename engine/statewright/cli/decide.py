@@ -24,7 +24,7 @@ from statewright_states.words.ports import ModelRequest, ReplyObserver
 
 CallId = Annotated[str, Parameter(help="The call's id, as `statewright show` names it.")]
 Actor = Annotated[str | None, Parameter(name="--as", help="Who decides (default: the login name).")]
-AT_ONCE = "(a run that is live goes on by itself)"
+AT_ONCE = "# a run that is live goes on by itself"
 
 
 class _NoModel:

@@ -26,9 +26,10 @@ from statewright.version import ENGINE
 from statewright_states.errors import JournalUnavailable, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message, StreamChunk
-from statewright_states.words.ports import Journal, ModelRequest
+from statewright_states.words.ports import Journal, ModelRequest, OverHttp
 
-LIBRARIES = ("transitions", "httpx", "pydantic", "orjson", "rich", "cyclopts")
+LIBRARIES = ("transitions", "httpx", "httpx-aiohttp", "aiohttp", "pydantic", "orjson", "rich", "cyclopts")
+CONNECTIONS = {"aiohttp": "aiohttp's connections", "httpx": "httpx's own connections"}
 MODEL_TIMEOUT_S = 30.0
 WAL_SINCE = (3, 7, 0)
 MARKS = {"good": ("✓", "green"), "note": ("·", "yellow"), "bad": ("✗", "bold red")}
@@ -189,6 +190,7 @@ async def _model(model: ModelOptions) -> Diagnosis:
     )
     try:
         provider = model.provider()
+        name += f" over {CONNECTIONS.get(provider.http, provider.http)}" if isinstance(provider, OverHttp) else ""
         try:
             reply = await asyncio.wait_for(provider.complete(question, _Silent()), MODEL_TIMEOUT_S)
         finally:

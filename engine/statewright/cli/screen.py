@@ -93,10 +93,14 @@ class Screen:
     def _say(self, text: Text) -> None:
         if self._quiet:
             return
+        self.close_line()
+        self._console.print(text)
+
+    def close_line(self) -> None:
+        """End the open line of a question, where one is open still."""
         if self._line_is_open:
             self._console.print()
             self._line_is_open = False
-        self._console.print(text)
 
     def progress(self, progress: ToolProgress) -> None:
         """A tool says how far it is (the ``on_progress`` callback): the footer shows the latest of each that runs."""

@@ -60,7 +60,7 @@ class TerminalApprover:
                 try:
                     return await self._answer(console, answers)
                 except asyncio.CancelledError:
-                    console.print()  # the answer's line stays open otherwise
+                    self._screen.close_line()
                     raise
 
     def _answers(self, request: ApprovalRequest) -> dict[str, str]:

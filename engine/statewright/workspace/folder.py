@@ -15,7 +15,7 @@ import errno
 import os
 import secrets
 import stat
-from collections.abc import Generator, Iterable
+from collections.abc import Collection, Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -52,12 +52,15 @@ class StoredFile:
 class Workspace:
     """A folder, and the only way into it. ``.git``, Statewright's own files and what is ``hidden`` do not exist here."""
 
-    def __init__(self, root: str | Path, *, hidden: Iterable[str | Path] = ()) -> None:
+    def __init__(
+        self, root: str | Path, *, hidden: Iterable[str | Path] = (), below: Collection[object] = os.supports_dir_fd
+    ) -> None:
         """``hidden`` names files and folders, relative to the root or absolute; a database's companions go with it.
 
-        Raises ConfigurationError when the root is no folder, or on a system without ``openat``.
+        ``below`` holds the functions that this system carries out relative to an open folder. Raises ConfigurationError when
+        the root is no folder, or where opening is not among them (a system without ``openat``).
         """
-        if os.open not in os.supports_dir_fd or not _NOFOLLOW:
+        if os.open not in below or not _NOFOLLOW:
             raise ConfigurationError(
                 "this system cannot confine tools to a folder",
                 where="workspace",

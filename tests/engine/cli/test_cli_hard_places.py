@@ -172,8 +172,12 @@ def test_doctor_asks_the_model_of_the_environment(place: Place) -> None:
     assert "scripted:script.json (STATEWRIGHT_MODEL) replies: ready" in done.out
     with model_server(lambda messages: FINAL) as server:
         address = server.options[3]
+        there = place.run("doctor", "--base-url", address, STATEWRIGHT_MODEL="openai:stub")
+        assert "openai:stub (STATEWRIGHT_MODEL) over aiohttp's connections replies: " in " ".join(there.out.split())
+        proxied = {"HTTP_PROXY": address, "STATEWRIGHT_MODEL": "openai:stub", "OPENAI_BASE_URL": "http://model.test/v1"}
+        assert "over httpx's own connections" in " ".join(place.run("doctor", **proxied).out.split())
     gone = place.run("doctor", "--base-url", address, STATEWRIGHT_MODEL="openai:stub")
     assert gone.code == 1
-    assert "openai:stub (STATEWRIGHT_MODEL): " in gone.out
+    assert "openai:stub (STATEWRIGHT_MODEL) over aiohttp's connections: " in " ".join(gone.out.split())
     assert "none named" in place.run("doctor").out
     assert os.environ.get("STATEWRIGHT_MODEL") is None

@@ -149,6 +149,18 @@ def test_a_stream_gives_what_a_handle_gives() -> None:
     assert run_virtual(heard()) == run_virtual(streamed())
 
 
+def test_a_stream_that_nobody_iterates_over_begins_nothing() -> None:
+    async def scene() -> None:
+        loop = agent([])
+        for stream in (loop.stream("task"), loop.resume("no such run", stream=True), MixedModeRunner(loop).stream("task")):
+            await stream.aclose()
+            del stream
+            gc.collect()  # a coroutine that is never awaited is a warning, and warnings are errors
+        assert await loop.journal.run_ids() == ()
+
+    run_virtual(scene())
+
+
 def test_a_stream_calls_the_callback_for_pieces_too() -> None:
     async def scene() -> None:
         pieces: list[str] = []

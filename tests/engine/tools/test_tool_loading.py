@@ -42,10 +42,11 @@ number = 3
 def directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The current directory, with a module of tools; what is imported from it is forgotten afterwards."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [entry for entry in sys.path if entry])
-    before = set(sys.modules)
+    paths, before = list(sys.path), set(sys.modules)
+    sys.path[:] = [entry for entry in paths if entry]
     (tmp_path / "ledger_tools.py").write_text(MODULE)
     yield tmp_path
+    sys.path[:] = paths
     for name in set(sys.modules) - before:
         del sys.modules[name]
 

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from statewright import ConfigurationError
 from statewright.workspace import WorkspaceRefusal, workspace_tools
+from statewright.workspace.folder import Workspace
 from workspace_folders import SECRET, Bench, bench_in, fill, link
 
 FILES = {
@@ -242,7 +243,7 @@ def test_a_file_exchanged_for_a_link_is_never_used_through(name: str, bench: Ben
     assert bench.everything_outside() == before
 
 
-def test_a_system_without_such_paths_is_refused_with_a_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "supports_dir_fd", set())
-    with pytest.raises(ConfigurationError, match="cannot confine"):
-        workspace_tools(tmp_path)
+def test_a_system_without_such_paths_is_refused_with_a_cure(tmp_path: Path) -> None:
+    with pytest.raises(ConfigurationError, match="cannot confine") as caught:
+        Workspace(tmp_path, below=os.supports_dir_fd - {os.open})
+    assert "POSIX" in caught.value.cure
