@@ -19,7 +19,7 @@ export SUMMARY
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage journals check bench clean
+.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage journals wheel check bench clean
 
 help: ## list these targets
 	@echo "Needs Python 3.11 or newer. The first target that is run sets up .venv over the network, in a minute or two."
@@ -47,6 +47,7 @@ format: $(VENV)/development ## put imports and format in order
 
 types: $(VENV)/development ## check types: mypy --strict and pyright
 	$(BIN)/mypy --strict $(PACKAGES)
+	$(BIN)/mypy --strict examples
 	$(BIN)/mypy tests
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
@@ -79,10 +80,14 @@ journals: $(VENV)/development ## run the tests and measure in their journals whi
 	$(BIN)/python -m pytest -n auto --dist loadfile --journals=build/journals
 	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
 
+wheel: $(VENV)/development ## build the wheel, install it alone as a stranger would, and run its first commands (needs the network)
+	@$(BIN)/python tests/house/installed_wheel.py
+
 check: lint types $(VENV)/development ## everything that must hold before a change lands
 	$(BIN)/python -m statewright_evidence.drawing --out diagrams --check
 	$(BIN)/python tests/house/traceability.py --check
 	$(BIN)/python tests/house/table_versions.py --check
+	@$(MAKE) --no-print-directory wheel
 	@$(MAKE) --no-print-directory coverage
 
 bench: $(VENV)/runtime ## measure the engine beside a bare loop (every benchmarks/bench_*.py)

@@ -25,6 +25,7 @@
     │   └── MalformedReply             the reply is not what the protocol promises (transient)
     ├── JournalError                   the record of a run
     │   ├── JournalUnavailable         cannot be opened, read or written (missing, disk full, no right)
+    │   │   └── NoJournalYet           nothing is there to be read; the first run that is written creates it
     │   ├── NotAJournal                the file is something else
     │   ├── RunNotFound                the journal holds no such run
     │   ├── RunExists                  the journal already holds a run of this id
@@ -206,6 +207,10 @@ class JournalError(StatewrightError):
 
 class JournalUnavailable(JournalError):
     """The journal cannot be opened, read or written: missing, full disk, no right."""
+
+
+class NoJournalYet(JournalUnavailable):
+    """Nothing is there to be read; the first run that is written there creates it."""
 
 
 class NotAJournal(JournalError):

@@ -12,6 +12,7 @@ from statewright import errors
 
 INSIDE = {
     "BadArguments": "becomes the result of a tool call",
+    "LeftAlone": "of the pump: a message that a run cannot take stays where it is",
     "OutputLost": "the command line's own: it becomes an exit code",
     "ResultNotShown": "becomes the result of a tool call",
     "StoodStill": "of the tests' own time: virtual time cannot go on",

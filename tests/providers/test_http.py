@@ -6,7 +6,6 @@ import asyncio
 import gc
 import json
 import socket
-import time
 from collections.abc import Awaitable, Callable
 from itertools import count as count_from
 from typing import TypeVar
@@ -299,13 +298,11 @@ def test_a_connection_that_drops_after_the_finish_reason_takes_nothing_away(done
 
 
 def test_a_server_that_never_ends_the_body_after_its_marker_is_not_waited_for() -> None:
-    async def test(_: LocalServer, provider: OpenAIChatProvider) -> float:
-        start = time.monotonic()
-        assert (await ask(provider, stream=True, idle_timeout_s=15)).content == "5"
-        return time.monotonic() - start
+    async def test(_: LocalServer, provider: OpenAIChatProvider) -> str | None:
+        return (await ask(provider, stream=True, idle_timeout_s=3600)).content
 
     endless = chunked([sse(delta(content="5"), delta("stop"))], complete=False)
-    assert with_server([Answer(endless, "hang")], test) < 5
+    assert with_server([Answer(endless, "hang")], test) == "5", "one who waits for the end waits an hour: with_server gives up"
 
 
 def test_what_is_not_http_is_an_error() -> None:

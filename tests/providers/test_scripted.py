@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from statewright.testing.virtual_time import run_virtual
 from statewright_providers import Delay, ScriptedProvider, load_script
 from statewright_providers.scripted import Item
 from statewright_states.errors import ConfigurationError, ProviderError, RateLimited, RequestRejected, ServerFailed
@@ -56,9 +56,12 @@ def test_a_function_is_given_the_request_plain_or_async() -> None:
 
 
 def test_delays_are_waited_for_before_the_next_item() -> None:
-    start = time.monotonic()
-    assert ask(ScriptedProvider([Delay(0.02), Delay(0.02), LLMResponse("a")])).content == "a"
-    assert time.monotonic() - start >= 0.04
+    async def waited_s() -> float:
+        reply = await ScriptedProvider([Delay(20), Delay(30), LLMResponse("a")]).complete(ASK, Watcher())
+        assert reply.content == "a"
+        return asyncio.get_running_loop().time()
+
+    assert run_virtual(waited_s()) == pytest.approx(50)
 
 
 def test_a_delay_can_be_cancelled() -> None:

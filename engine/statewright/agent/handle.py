@@ -183,6 +183,10 @@ class OwnedRuns:
         """Own this run."""
         self._handles.add(handle)
 
+    def get(self, run_id: str) -> RunHandle[Any] | None:
+        """The handle of a run that goes on."""
+        return next((handle for handle in tuple(self._handles) if handle.run_id == run_id and not handle.done), None)
+
     def forget(self, handle: RunHandle[Any]) -> None:
         """Let go of a run that is done, and whose error, if it raised one, was told."""
         self._handles.discard(handle)

@@ -35,6 +35,7 @@ from statewright.views.approvals import ApprovalDecision, Approver
 from statewright.views.state import AgentState
 from statewright_states.errors import RunExists
 from statewright_states.frozen import replace
+from statewright_states.run.table import RUN
 from statewright_states.words.approval import SignOff, statement_of
 from statewright_states.words.ports import Clock, Journal, OverHttp, Provider, TokenEstimator
 from statewright_states.words.tool_effects import ToolEffect
@@ -49,6 +50,8 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
     ``shutdown`` passes signals on; ``approver`` asks a person, and without one a run that needs a person waits;
     ``token_estimator`` says how long messages are where the provider has not counted them (about 4 characters a token).
     """
+
+    _machine = RUN.name
 
     def __init__(
         self,

@@ -262,7 +262,7 @@ class RunWatch(Observers):
 
     def __init__(self, run: MachineRun[Any], on_decision: DecisionCallback | None) -> None:
         super().__init__(on_decision=on_decision)
-        self._run = run
+        self.run = run
 
     @property
     def watching(self) -> bool:
@@ -271,7 +271,7 @@ class RunWatch(Observers):
 
     def decision(self, event: RunEvent, applied: Applied, execution: Execution[Any, Any]) -> None:
         """A decision is on record."""
-        self._run.recorded(applied, cast("MachineExecution", execution))
+        self.run.recorded(applied, cast("MachineExecution", execution))
         super().decision(event, applied, execution)
 
 

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Coroutine, Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 from statewright.agent import assemble
 from statewright.agent.arguments import require_callables, require_kind, require_port, require_run_id, require_text
@@ -35,6 +35,7 @@ from statewright.runtime.pump import Pump
 from statewright_states.errors import CallerError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Table
+from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Clock, Journal, Lease
 
 F = TypeVar("F")
@@ -86,8 +87,7 @@ class MachineRunner(Generic[F]):
             run_id or self._names.run_id(), self.table, event, shapes, where_it_stands(self.table), requested_by
         )
         run = MachineRun(inputs.run_id, self.table, self.clock)
-        self._driver.hold(run)
-        return await self._hold(run, self._driver.start(inputs))
+        return await self._hold(run, self._driver.start(inputs, HolderWatch(holder=run)))
 
     async def resume(self, run_id: str, *, accept_changed_code: bool = False) -> MachineRun[F]:
         """Take up a run where its record ends, and hold it; one that has ended is shown as it ended.
@@ -101,8 +101,8 @@ class MachineRunner(Generic[F]):
         if (held := self._held(run_id)) is not None:
             return held
         run = MachineRun(run_id, self.table, self.clock)
-        self._driver.hold(run)
-        return await self._hold(run, self._driver.take_up(run_id, accept_changed_code=accept_changed_code))
+        watch = HolderWatch(holder=run)
+        return await self._hold(run, self._driver.take_up(run_id, watch, accept_changed_code=accept_changed_code))
 
     async def send(self, run_id: str, event: Event, *, key: str | None = None) -> Sent:
         """Tell a run of something, wherever it is: one that is held here at once, any other through the journal.
@@ -175,6 +175,13 @@ class MachineRunner(Generic[F]):
             self._runs.pop(run.run_id, None)
 
 
+@dataclass(frozen=True, slots=True)
+class HolderWatch(Watch):
+    """Who watches a run of a table of one's own: the run as its holder sees it."""
+
+    holder: MachineRun[Any] | None = None
+
+
 class MachineDriver(Driver[MachineInputs, MachineExecution, CommandPerformer, MachineExecution]):
     """Drives runs of one table of the caller's."""
 
@@ -191,14 +198,9 @@ class MachineDriver(Driver[MachineInputs, MachineExecution, CommandPerformer, Ma
         self._tables = {table.name: table}
         self._handlers = handlers
         self._on_decision = on_decision
-        self._holders: dict[str, MachineRun[Any]] = {}
-
-    def hold(self, run: MachineRun[Any]) -> None:
-        """Who is told of the decisions of a run that is to be driven."""
-        self._holders[run.run_id] = run
 
     async def _pumped(self, pump: MachinePump) -> None:
-        self._holders.pop(pump.execution.inputs.run_id).attach(pump)
+        cast("RunWatch", pump.observers).run.attach(pump)
         pump.performer.take_up()
         await pump.run()
 
@@ -208,7 +210,9 @@ class MachineDriver(Driver[MachineInputs, MachineExecution, CommandPerformer, Ma
     def _pump_for(
         self, execution: MachineExecution, recorder: Recorder, lease: Lease, watch: Watch, *, accepted: bool = False
     ) -> MachinePump:
-        observers = RunWatch(self._holders[execution.inputs.run_id], self._on_decision)
+        holder = watch.holder if isinstance(watch, HolderWatch) else None
+        assert holder is not None, "a run of one's own table has a holder"
+        observers = RunWatch(holder, self._on_decision)
         performing = partial(CommandPerformer, execution, self._handlers, self._clock)
         return Pump(execution, recorder, self._journal, lease, self._clock, observers, performing)
 

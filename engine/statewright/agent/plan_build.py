@@ -59,6 +59,8 @@ class MixedModeRunner(TaskRunner[PlanBuildInputs, MixedState]):
     own decisions and those of its runs, each with its ``run_id``.
     """
 
+    _machine = PLAN_BUILD.name
+
     def __init__(
         self,
         build: AgentLoop,

@@ -7,15 +7,16 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Generator, Mapp
 from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
-from typing import Any, Generic, Literal, Self, TypeVar, Unpack, overload
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, Unpack, overload
 
 from statewright.agent.arguments import require_callables, require_text
 from statewright.agent.handle import Driving, OwnedRuns, RunHandle
 from statewright.agent.sync import run_to_its_end
 from statewright.core.inputs import Inputs
+from statewright.core.replay import open_runs
 from statewright.runtime.driver import Driver, NamedRunKeywords, RunKeywords, RunOptions, Watch
 from statewright.runtime.observers import ChunkCallback, RunEvent
-from statewright_states.errors import RunExists
+from statewright_states.errors import NoJournalYet, RunExists
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff
 from statewright_states.words.messages import Message, StreamChunk
@@ -33,6 +34,9 @@ class TaskRunner(ABC, Generic[I, S]):
 
     A run is known by its id and stands in ``journal``. ``on_error`` is told of each exception on its way out, and of where.
     """
+
+    _machine: ClassVar[str]
+    """The name of the machine that such a run is."""
 
     def __init__(self, journal: Journal, on_error: ErrorCallback | None) -> None:
         self.journal = journal
@@ -219,6 +223,22 @@ class TaskRunner(ABC, Generic[I, S]):
         require_text("run_id", run_id)
         with self.reporting("get"):
             return await self._driving.recorded(run_id)
+
+    async def open_runs(self) -> Sequence[str]:
+        """The ids of the runs on record that have not ended, oldest first; none where there is no journal yet.
+
+        For a process that begins: ``for run_id in await loop.open_runs(): await loop.take_up(run_id)``. A run that waits for
+        a person is open too. Reading takes as long as the journal is long; a run that cannot be read is left out, and
+        ``verify`` says what is wrong with it.
+        """
+        try:
+            return await open_runs(self.journal, self._machine)
+        except NoJournalYet:
+            return ()
+
+    def handle(self, run_id: str) -> RunHandle[S] | None:
+        """The handle of a run that goes on here and is not waited for; None for any other: ``get`` shows it."""
+        return self._owned.get(run_id)
 
     async def stop(self, run_id: str) -> None:
         """Ask a live run of this loop for a graceful stop. Raises RunNotFound."""

@@ -8,9 +8,10 @@ import signal
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from cyclopts import App, CycloptsError, Parameter
+from cyclopts.completion.detect import ShellDetectionError
 from cyclopts.help import format_usage
 from rich.text import Text
 
@@ -21,7 +22,7 @@ from statewright.cli.output import one_line, printable, remarks
 from statewright.cli.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.cli.task import with_stdin_named
 from statewright.version import ENGINE
-from statewright_states.errors import InternalError, StatewrightError
+from statewright_states.errors import ConfigurationError, InternalError, StatewrightError
 
 TRACEBACK = "STATEWRIGHT_TRACEBACK"
 EPILOGUE = (
@@ -63,6 +64,32 @@ COMMANDS: Mapping[str, str] = {
 """In the order in which somebody meets them, each with where it stands: only the one that is given is imported."""
 for place, (name, command) in enumerate(COMMANDS.items()):
     app.command(command, name=name, sort_key=place)
+COMPLETION = "--install-completion"
+
+
+def install_completion(shell: Literal["bash", "zsh", "fish"] | None = None, /) -> Exit:
+    """Have the shell complete this program's commands and options: writes a file for it, and says where.
+
+    Parameters
+    ----------
+    shell
+        bash, zsh or fish (default: the one that runs this).
+    """
+    try:
+        path = app.install_completion(shell=shell)
+    except ShellDetectionError as error:
+        cure = f"name it: {program()} --install-completion bash"
+        raise ConfigurationError("the shell is not known", where="--install-completion", cure=cure) from error
+    except OSError as error:
+        where = str(error.filename or "--install-completion")
+        raise ConfigurationError(
+            f"the completions cannot be written: {error.strerror}", where=where, cure="write to a home folder of yours"
+        ) from error
+    print_folded(remarks(), Text(f"written: {path}; a new shell reads it"), 9)
+    return Exit.SUCCESS
+
+
+app.command(install_completion, name=COMPLETION, sort_key=len(COMMANDS))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -92,7 +119,7 @@ def _answer_ctrl_c_with(handler: Any) -> None:
 
 def _carry_out(given: list[str]) -> Exit:
     try:
-        if not given or given[0] not in (*COMMANDS, *app.version_flags):
+        if not given or given[0] not in (*COMMANDS, *app.version_flags, COMPLETION):
             _import_all()
         if not given:
             app.help_print([], console=app.error_console)

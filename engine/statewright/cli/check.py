@@ -15,8 +15,8 @@ from statewright.cli.exits import Exit
 from statewright.cli.layout import print_folded
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, RunName
 from statewright.cli.outcome import summary
-from statewright.cli.output import answers, one_line, print_json, printable
-from statewright.cli.own_machines import is_own, recorded_run, replayed_by, table_named
+from statewright.cli.output import answers, one_line, print_json, printable, stdout_kept_for_the_answer
+from statewright.cli.own_machines import HOW_TO_NAME, is_own, recorded_run, replayed_by
 from statewright.cli.recorded import AnyReplayed, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.core.deciding_code import code_changes, in_words
@@ -25,6 +25,7 @@ from statewright.journal.entry import NO_HASH
 from statewright.journal.reading import read_record
 from statewright.journal.stores.sqlite import SQLiteJournal
 from statewright.journal.verify import Problem, Verification, unclaimed, verify
+from statewright_evidence.differences.machines import load_table
 from statewright_states.errors import ConfigurationError, JournalDamaged, ReplayDiverged, RunNotFound
 from statewright_states.form.table import Table
 from statewright_states.frozen import replace
@@ -90,6 +91,16 @@ def verify_runs(
         for verification in verifications:
             _print_verification(console, verification)
     return Exit.SUCCESS if all(verification.ok for verification in verifications) else Exit.VERIFICATION_FAILED
+
+
+def table_named(named: str | None) -> Table[Any] | None:
+    """The table that the person at the command line names. Raises ConfigurationError."""
+    if named is None:
+        return None
+    if ":" not in named:
+        raise ConfigurationError(f"{named!r} names no table", where="--table", cure=HOW_TO_NAME)
+    with stdout_kept_for_the_answer():  # an import may print
+        return load_table(named)
 
 
 async def _replay(

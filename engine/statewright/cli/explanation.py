@@ -144,6 +144,8 @@ def _given_by(decisions: Decisions, cause: str | None) -> str | None:
 
 def _decided_by(machine: ComparedMachine) -> str:
     """The machine, by its version where it is a released one; and whether it is the one of this installation."""
+    if machine.form.name not in TABLES:
+        return f"{machine.form.name}, a table of somebody's own, as the run is pinned to it"
     version = version_with(machine.fingerprint)
     name = version.name if version is not None else f"a form of {machine.form.name} that was never released"
     if machine.table is not None:

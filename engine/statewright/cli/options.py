@@ -17,7 +17,7 @@ from statewright.cli.output import typed
 from statewright.journal import Durability, SQLiteJournal
 from statewright.tools import ToolRegistry, load_tools
 from statewright.workspace import workspace_tools
-from statewright_states.errors import ConfigurationError, JournalUnavailable
+from statewright_states.errors import ConfigurationError, NoJournalYet
 from statewright_states.words.ports import Provider
 
 DEFAULT_JOURNAL = ".statewright/runs.db"
@@ -222,7 +222,7 @@ class JournalOptions:
         if create and self.journal is None:
             _make_default_folder()
         elif self.journal is None and not Path(DEFAULT_JOURNAL).exists():
-            raise JournalUnavailable(
+            raise NoJournalYet(
                 "there is no journal yet",
                 where=str(Path(DEFAULT_JOURNAL).absolute()),
                 cure="`statewright run` begins one here; name another with --journal",
@@ -248,6 +248,8 @@ class OutputOptions:
     """Print the outcome as one JSON document."""
     quiet: bool = False
     """Show nothing but the answer."""
+    verbose: Annotated[bool, Parameter(name=("--verbose", "-v"))] = False
+    """Write the log of the run to stderr too: each decision with its row, states and durations, and no text of a message."""
 
 
 RunName = Annotated[str, Parameter(help="The run's id, the beginning or the end of it, or `last`.")]

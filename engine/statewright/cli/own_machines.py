@@ -6,25 +6,27 @@ A journal may name any module, so nothing that it names is ever imported: the pe
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.event_words import counted, seconds
-from statewright.cli.layout import in_brief
-from statewright.cli.output import one_line, stdout_kept_for_the_answer
+from statewright.cli.layout import in_brief, print_folded
+from statewright.cli.output import one_line, print_json
 from statewright.cli.timeline import TONES, TimelineLine
 from statewright.core.replay import ReplayedMachine, machine_of, replay_machine
 from statewright.journal.entry import MACHINES, Entry, Header, RecordedDecision, decode
-from statewright.journal.reading import Record
+from statewright.journal.reading import Record, read_record
 from statewright.runtime.observers import RunEvent
-from statewright_evidence.differences.machines import load_table
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import Event
 from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
-from statewright_states.words.ports import Journal
+from statewright_states.words.ports import Journal, StoredEntry
 
 HOW_TO_NAME = "name it yourself: --table module:TABLE, or path/to/file.py:TABLE"
 
@@ -32,16 +34,6 @@ HOW_TO_NAME = "name it yourself: --table module:TABLE, or path/to/file.py:TABLE"
 def is_own(machine: str | None) -> bool:
     """Whether a run is one of a table that somebody else has declared."""
     return machine is not None and machine not in MACHINES
-
-
-def table_named(named: str | None) -> Table[Any] | None:
-    """The table that the person at the command line names. Raises ConfigurationError."""
-    if named is None:
-        return None
-    if ":" not in named:
-        raise ConfigurationError(f"{named!r} names no table", where="--table", cure=HOW_TO_NAME)
-    with stdout_kept_for_the_answer():  # an import may print
-        return load_table(named)
 
 
 async def replayed_by(journal: Journal, run_id: str, table: Table[Any] | None) -> ReplayedMachine | None:
@@ -120,14 +112,55 @@ def in_words(name: str, data: Mapping[str, Any]) -> str:
     return " ".join([name, *(f"{field}={json.dumps(value, ensure_ascii=False)}" for field, value in data.items())])
 
 
-def timeline(run_id: str, entries: Sequence[Entry]) -> Iterator[Text]:
-    """A line for each decision on record."""
-    first_us = entries[0].decisions[0].at_us or entries[0].at_us if entries else 0
-    for entry in entries:
-        for decision in entry.decisions:
-            event = _event(run_id, entry, decision)
-            words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
-            yield TimelineLine((event.at_us - first_us) / 1_000_000, event, "", in_brief(words)).text()
+@dataclass(frozen=True, slots=True)
+class ShownMachine:
+    """What ``show`` shows of such a run."""
+
+    run: RecordedRun
+    stored: Sequence[StoredEntry]
+    record: Record
+    left: int
+    """How many messages were left for the run that it has not taken yet."""
+
+    def print_as_json(self) -> None:
+        """Print one JSON document: the run, its entries, the number of messages that were left."""
+        entries = [decode(entry.data) for entry in self.stored]
+        print_json({"run": asdict(self.run), "entries": entries, "left": self.left})
+
+    def print_to(self, console: Console, *, hashes: bool) -> None:
+        """Print every decision on record, the path, the facts at the end, and where it stands."""
+        run, header = self.run, self.record.header
+        began = datetime.fromtimestamp(header.at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
+        facts = [run.run_id, f"table {run.table}", began, header.engine]
+        print_folded(console, Text("  ".join(map(one_line, facts)), style="dim"))
+        self._print_timeline(console, hashes=hashes)
+        if self.left:
+            console.print(Text(f"left for the run, and not taken yet: {counted(self.left, 'message')}"))
+        for command in run.under_way:
+            console.print(Text.assemble(("under way  ", "dim"), one_line(command)))
+        print_folded(console, Text.assemble(("path  ", "dim"), one_line(" ".join(run.path))), 6)
+        if run.facts is not None:
+            print_folded(console, Text.assemble(("facts  ", "dim"), one_line(json.dumps(run.facts, ensure_ascii=False))), 7)
+        console.print(run.summary())
+
+    def _print_timeline(self, console: Console, *, hashes: bool) -> None:
+        width = console.width if console.is_terminal else None
+        first_us: int | None = None
+        for stored, entry in zip(self.stored[1:], self.record.entries, strict=True):
+            for decision in entry.decisions:
+                event = _event(self.run.run_id, entry, decision)
+                first_us = event.at_us if first_us is None else first_us
+                words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
+                console.print(TimelineLine((event.at_us - first_us) / 1_000_000, event, "", in_brief(words)).text(width))
+            if hashes:
+                console.print(Text(f"  entry {entry.seq:>4} {one_line(stored.hash)}", style="dim"))
+
+
+async def shown_machine(journal: Journal, run_id: str) -> ShownMachine:
+    """What ``show`` shows of a run of a table of somebody's own."""
+    stored = await journal.entries(run_id)
+    record, waiting = read_record(run_id, stored), await journal.posted(run_id)
+    return ShownMachine(await recorded_run(journal, run_id, record), stored, record, len(waiting))
 
 
 def _event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:

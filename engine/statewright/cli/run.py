@@ -55,6 +55,7 @@ from statewright.cli.screen import Screen
 from statewright.cli.task import task_text
 from statewright.cli.terminal import TerminalApprover, somebody_is_there
 from statewright.cli.timeline import Timeline
+from statewright.cli.verbose import logged_on
 from statewright.cli.workers import Worker, sharing, worker, worker_again
 from statewright.config.settings import RetryConfig
 from statewright.journal import SQLiteJournal
@@ -214,7 +215,7 @@ async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
     asyncio.get_running_loop().set_exception_handler(_remark_what_is_given_up)
     screen = Screen(console, quiet=job.output.quiet)
     async with _runner(job, sharing(job.workers), screen) as runner:
-        with stdout_kept_for_the_answer(), screen:
+        with stdout_kept_for_the_answer(), screen, logged_on(console, wanted=job.output.verbose):
             state = await work(runner, screen.chunk)
     return _finish(console, state, job.output, job.again)
 

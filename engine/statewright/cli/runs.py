@@ -48,6 +48,7 @@ class RunLine:
 
     One that goes on is ``running`` in a live process, ``killed`` where its process died, ``interrupted`` where it left it.
     ``owner`` is the process that has its lease.
+
     For a run of a table of somebody's own it is the state, ``steps`` are its rows, ``task`` is the event that it began with.
     """
 

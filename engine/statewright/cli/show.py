@@ -5,23 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import asdict
 from datetime import UTC, datetime
 from itertools import groupby
-from json import dumps
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.event_words import counted
 from statewright.cli.exits import Exit
 from statewright.cli.layout import command_text, print_folded
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName, again
 from statewright.cli.outcome import Again, error_text, summary, what_next
 from statewright.cli.output import answers, one_line, print_json, printable, typed
-from statewright.cli.own_machines import RecordedRun, is_own, recorded_run, timeline
+from statewright.cli.own_machines import ShownMachine, is_own, shown_machine
 from statewright.cli.recorded import AnyState, inputs_by_phase, messages_of, recorded_event, replayed, standing, state_of
 from statewright.cli.runs import resolve_run
 from statewright.cli.timeline import GetMessage, Timeline
@@ -62,17 +59,6 @@ class Shown:
     """Whether no tool was executed, whatever the timeline says of calls that returned."""
 
 
-@dataclass(frozen=True, slots=True)
-class ShownMachine:
-    """A run of a table of somebody's own, as its record alone tells it."""
-
-    run: RecordedRun
-    entries: Sequence[Any]
-    record: Record
-    left: int
-    """How many messages were left for the run that it has not taken yet."""
-
-
 def show(
     run: RunName,
     /,
@@ -100,7 +86,8 @@ def show(
     """
     shown = asyncio.run(_load(journal.store(), run))
     if isinstance(shown, ShownMachine):
-        return _show_machine(shown, as_json=json)
+        shown.print_as_json() if json else shown.print_to(answers(), hashes=hashes)
+        return Exit.SUCCESS
     if json:
         driven = {"standing": standing(shown.state, shown.holder), "owner": shown.holder.owner if shown.holder else None}
         entries = [decode(entry.data) for entry in shown.stored]
@@ -118,36 +105,11 @@ def show(
     return Exit.SUCCESS
 
 
-def _show_machine(shown: ShownMachine, *, as_json: bool) -> Exit:
-    run = shown.run
-    if as_json:
-        print_json({"run": asdict(run), "entries": list(shown.entries), "left": shown.left})
-        return Exit.SUCCESS
-    console = answers()
-    header = shown.record.header
-    facts = [run.run_id, f"table {run.table}", _began(header.at_us), header.engine]
-    console.print(Text("  ".join(map(one_line, facts)), style="dim"))
-    for line in timeline(run.run_id, shown.record.entries):
-        console.print(line)
-    if shown.left:
-        console.print(Text(f"left for the run, and not taken yet: {counted(shown.left, 'message')}"))
-    for command in run.under_way:
-        console.print(Text.assemble(("under way  ", "dim"), one_line(command)))
-    console.print(Text.assemble(("path  ", "dim"), one_line(" ".join(run.path))))
-    if run.facts is not None:
-        console.print(Text.assemble(("facts  ", "dim"), one_line(dumps(run.facts, ensure_ascii=False))))
-    console.print(run.summary())
-    return Exit.SUCCESS
-
-
 async def _load(journal: SQLiteJournal, named: str) -> Shown | ShownMachine:
     async with aclosing(journal):
         run_id = await resolve_run(journal, named)
         if is_own(await machine_of(journal, run_id)):
-            stored = await journal.entries(run_id)
-            record, waiting = read_record(run_id, stored), await journal.posted(run_id)
-            run = await recorded_run(journal, run_id, record)
-            return ShownMachine(run, [decode(entry.data) for entry in stored], record, len(waiting))
+            return await shown_machine(journal, run_id)
         recorded = await replayed(journal, run_id)
         stored = (await journal.entries(run_id))[: recorded.entries]
         words = [machine.words for machine in (await pinned_machines(journal, run_id)).values()]
@@ -174,25 +136,14 @@ def _in_words(message: bytes) -> str:
 
 def _print_header(console: Console, shown: Shown) -> None:
     header = shown.record.header
+    began = datetime.fromtimestamp(header.at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
     agent = f"agent {header.agent}" if header.agent else ""
     session = f"session {header.session}" if header.session else ""
-    facts = [
-        header.run_id,
-        agent,
-        header.model,
-        _began(header.at_us),
-        session,
-        header.engine,
-        "dry run" if shown.dry_run else "",
-    ]
+    facts = [header.run_id, agent, header.model, began, session, header.engine, "dry run" if shown.dry_run else ""]
     print_folded(console, Text("  ".join(one_line(fact) for fact in facts if fact), style="dim"))
     code = [one_line(f"{table} {digest.removeprefix('sha256:')[:SHOWN_DIGITS]}…") for table, digest in header.code.items()]
     told = f"decided by the code  {'  '.join(code) or 'that was there: none is pinned'}"
     print_folded(console, Text(told, style="dim"), 2)
-
-
-def _began(at_us: int) -> str:
-    return datetime.fromtimestamp(at_us / 1_000_000, UTC).astimezone().isoformat(sep=" ", timespec="seconds")
 
 
 def _print_timeline(console: Console, shown: Shown, *, full: bool, hashes: bool) -> None:

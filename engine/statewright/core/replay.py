@@ -10,6 +10,7 @@ today would perhaps decide otherwise, and that was accepted. Facts are not on re
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Generic, TypeVar
 
 from statewright.core.comparison import ReplayComparison, Steps
@@ -21,7 +22,7 @@ from statewright.core.machine_inputs import machine_inputs_from
 from statewright.core.plan_build_execution import PlanBuildExecution
 from statewright.core.plan_build_inputs import plan_build_inputs_from
 from statewright.journal.entry import MACHINES, TABLES, Header, listed, message_digests
-from statewright.journal.reading import Record, Tables, delivery_of, read_header, read_record
+from statewright.journal.reading import Record, Tables, delivery_of, is_part, read_header, read_record
 from statewright.journal.recorder import Payloads
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
@@ -131,6 +132,20 @@ async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
 async def machine_of(journal: Journal, run_id: str) -> str:
     """The machine that the run is: ``run``, or ``plan_build``. Raises RunNotFound, JournalDamaged."""
     return read_header(run_id, await journal.entries(run_id)).machine
+
+
+async def open_runs(journal: Journal, machine: str) -> list[str]:
+    """The runs of a machine that have not ended, oldest first, but not those of planned tasks, which are taken up with them.
+
+    A run that cannot be read is left out. Raises JournalUnavailable.
+    """
+    found: list[str] = []
+    for run_id in await journal.run_ids():
+        with suppress(JournalDamaged, NotAJournal):
+            record = read_record(run_id, await journal.entries(run_id))
+            if record.end is None and record.header.machine == machine and not is_part(record.header):
+                found.append(run_id)
+    return found
 
 
 async def _state_of(journal: Journal, run_id: str) -> AgentState | None:

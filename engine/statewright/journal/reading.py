@@ -113,6 +113,12 @@ def read_record(run_id: str, stored: Sequence[StoredEntry]) -> Record:
     return Record(header, tuple(_as_today(entry, entry.format or header.format) for entry in read_entries))
 
 
+def is_part(header: Header) -> bool:
+    """Whether a run is one of the two of a planned task, which is taken up with it."""
+    task, _, _ = header.run_id.rpartition(".")
+    return bool(task) and (header.parent or "").startswith(f"{task}/")
+
+
 def read_header(run_id: str, stored: Sequence[StoredEntry]) -> Header:
     """The header of a run. Raises as ``read_record`` does."""
     return read_record(run_id, stored[:1]).header

@@ -12,6 +12,7 @@ from typing import Any, TypedDict, cast
 from statewright.core.execution import Applied, Execution, RunExecution
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
 from statewright.runtime.giving_up import ended_or_given_up
+from statewright.runtime.log import RunLog, decisions_are_logged, log_end
 from statewright.tools import event_view
 from statewright.views.state import AgentState
 from statewright_states.form.row import Event
@@ -125,6 +126,7 @@ class Observers:
         self._on_event = on_event
         self._on_stream_chunk = on_stream_chunk
         self._on_decision = on_decision
+        self._log = RunLog()
         self._queue: asyncio.Queue[Awaitable[Any]] | None = None
         self._task: asyncio.Task[None] | None = None
 
@@ -135,10 +137,11 @@ class Observers:
     @property
     def watching(self) -> bool:
         """Whether anybody observes decisions. Without observers no views are built, which would cost time in each step."""
-        return self._on_event is not None or self._on_decision is not None or self._hooks.observing
+        return self._on_event is not None or self._on_decision is not None or self._hooks.observing or decisions_are_logged()
 
     def decision(self, event: RunEvent, applied: Applied, execution: Execution[Any, Any]) -> None:
         """A decision is on record."""
+        self._log.decision(event.run_id, event.seq, event.at_us, applied)
         if self._on_decision is not None:
             self._call(self._on_decision, event)
         if self._on_event is not None:
@@ -157,6 +160,7 @@ class Observers:
 
     def ended(self, state: AgentState) -> None:
         """The run has ended."""
+        log_end(state)
         self.tell(HookPoint.AGENT_END, RunEnd(state))
 
     def chunk(self, chunk: StreamChunk) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -125,15 +124,6 @@ def test_the_top_of_a_file_can_widen_no_profile() -> None:
 
 def test_a_files_agents_come_before_the_built_in_ones() -> None:
     assert Agents.of({"agents": {"clerk": {}, "plan": {}}}).names == ("clerk", "plan", "build", "review", "resume")
-
-
-@pytest.mark.parametrize("name", ["README.md", "docs/agents.md"])
-def test_the_files_that_the_documents_show_are_sound(name: str) -> None:
-    text = (ROOT / name).read_text("utf-8")
-    (example,) = re.findall(r"```toml\n(.*?)```", text, re.DOTALL)
-    agents = Agents.of(tomllib.loads(example), name)
-    assert "auditor" in agents.tables
-    assert [agents.choose(each).name for each in agents.names] == list(agents.names)
 
 
 def test_the_example_in_python_asks_the_server_that_the_file_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

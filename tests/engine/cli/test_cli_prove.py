@@ -180,7 +180,7 @@ def test_a_table_that_breaks_a_rule_of_its_format_is_refused_by_that_rule(
 def test_the_example_of_the_document_says_what_the_document_says(place: Place) -> None:
     document = (Path(__file__).parents[3] / "docs" / "proofs.md").read_text(encoding="utf-8")
     (code,) = re.findall(r"```python\n(.*?)```", document, re.DOTALL)
-    (told,) = re.findall(r"```\n(ticket — .*?)```", document, re.DOTALL)
+    (told,) = re.findall(r"```text\n(ticket — .*?)```", document, re.DOTALL)
     command = re.findall(r"`statewright (prove ticket.py:proof [^`]*)`", document)[0]
     (place.folder / "ticket.py").write_text(code)
     done = place.run(*command.split())

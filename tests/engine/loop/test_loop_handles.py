@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sqlite3
 import weakref
 from collections.abc import Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,11 +60,13 @@ def test_a_run_is_begun_when_its_header_is_on_record_and_nothing_is_decided_yet(
         loop = agent([says("done")])
         handle = await loop.start("task", run_id=RUN_ID)
         assert (handle.run_id, handle.done) == (RUN_ID, False)
+        assert loop.handle(RUN_ID) is handle
         assert [entry.seq for entry in await loop.journal.entries(RUN_ID)] == [0]
         state = await handle.wait()
         assert (state.status, state.final_output, handle.done) == ("success", "done", True)
         await check_run(loop.journal, state)
         assert await handle.wait() == state
+        assert loop.handle(RUN_ID) is None
 
     run_virtual(scene())
 
@@ -307,6 +311,28 @@ def test_a_run_is_shown_as_it_is_on_record_whoever_drives_it(tmp_path: Path) -> 
             assert [await looking.get(RUN_ID) for looking in (loop, other)] == [state, state]
             with pytest.raises(RunNotFound):
                 await other.get("no such run")
+
+    run_virtual(scene())
+
+
+def test_the_open_runs_of_a_journal_are_those_that_have_not_ended(tmp_path: Path) -> None:
+    async def scene() -> None:
+        path = tmp_path / "runs.db"
+        async with agent([says("done"), asks(call("pay", amount=5)), Delay(9)], [pay], journal=SQLiteJournal(path)) as loop:
+            assert await loop.open_runs() == ()
+            for run_id in ("ended", "asks"):
+                await loop.run("task", run_id=run_id)
+            await loop.start("task", run_id="given up")
+            await asyncio.sleep(1)
+        async with agent([says("a plan"), asks(call("pay", amount=5))], [pay], journal=SQLiteJournal(path)) as loop:
+            runner = MixedModeRunner(loop)
+            await runner.run("task", run_id="planned")
+            assert await runner.open_runs() == ["planned"]
+            assert await loop.open_runs() == ["asks", "given up"]
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute("UPDATE entries SET data = CAST('x' AS BLOB) WHERE id IN (SELECT min(id) FROM entries)")
+        async with agent([], journal=SQLiteJournal(path)) as loop:
+            assert await loop.open_runs() == ["asks", "given up"]
 
     run_virtual(scene())
 

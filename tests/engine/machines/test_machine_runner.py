@@ -32,7 +32,7 @@ from orders import (
     order,
 )
 from rewritten_runs import rewrite
-from statewright import MemoryJournal, RunEvent, SQLiteJournal, verify
+from statewright import MemoryJournal, RunEvent, SQLiteJournal, fork, verify
 from statewright.tables import (
     SAME,
     Command,
@@ -439,6 +439,35 @@ def test_a_run_has_one_holder_and_the_other_is_told_who_it_is(tmp_path: Path) ->
                     await other.start(RUN, OrderPlaced(1))
 
     asyncio.run(scene())
+
+
+def test_of_two_that_take_a_run_up_at_once_one_holds_it() -> None:
+    async def scene(journal: Journal) -> None:
+        async with runner(journal, Till(charge_s=0.1)) as machine:
+            run = await machine.start(RUN, OrderPlaced(1))
+            await run.close()
+            both = await asyncio.gather(machine.resume(RUN), machine.resume(RUN), return_exceptions=True)
+            assert sorted(type(each).__name__ for each in both) == ["JournalBusy", "MachineRun"]
+            held = await machine.resume(RUN)
+            assert held in both
+            assert (await held.send(Packed(1))).reception is TAKEN
+
+    virtually(scene)
+
+
+def test_a_fork_goes_on_from_an_entry_of_another_run() -> None:
+    async def scene(journal: Journal) -> None:
+        till = Till(charge_s=0.1)
+        async with runner(journal, till) as machine:
+            run = await machine.start(RUN, OrderPlaced(1))
+            await run.wait_until_at_rest(timeout_s=5)
+            await fork(journal, RUN, 2, "order-18")
+            again = await machine.resume("order-18")
+            assert await again.wait_until_at_rest(timeout_s=5) is Order.PACKING
+            assert (again.facts, again.path) == (run.facts, run.path)
+            assert till.packed == [f"{RUN}/2.0", "order-18/2.0"]
+
+    virtually(scene)
 
 
 def test_a_table_of_another_declaration_does_not_take_a_run_up() -> None:

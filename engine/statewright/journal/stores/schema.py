@@ -10,7 +10,7 @@ import sqlite3
 from pathlib import Path
 
 from statewright.journal.stores.faults import is_busy
-from statewright_states.errors import JournalUnavailable, NotAJournal
+from statewright_states.errors import JournalUnavailable, NoJournalYet, NotAJournal
 
 APPLICATION_ID = 0x53574A4C
 """``SWJL`` in ASCII, at byte 68 of the file (sqlite.org/fileformat2.html, section 1.3)."""
@@ -64,13 +64,13 @@ def is_journal_head(head: bytes) -> bool:
 
 
 def open_for_reading(path: Path, *, timeout_s: float) -> sqlite3.Connection:
-    """A connection that cannot write. Raises JournalUnavailable when there is no journal, NotAJournal when it is no journal.
+    """A connection that cannot write. Raises NoJournalYet, and NotAJournal when it is no journal.
 
     An archived journal can be read from a read-only medium: where SQLite cannot put its shared-memory file beside a file
     that has no write-ahead log, the file is complete and is read as it lies.
     """
     if not _is_journal(path, timeout_s):
-        raise JournalUnavailable(
+        raise NoJournalYet(
             "there is no journal yet", where=str(path), cure="check the path; the first run that is written there creates it"
         )
     connection = _connect(path, "mode=ro", timeout_s)
