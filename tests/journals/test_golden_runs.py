@@ -42,11 +42,17 @@ def command(journal: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 async def pinned_to_others(path: Path, run_id: str) -> list[str]:
-    """The machines of a run that are others than today's."""
+    """The machines of a run, or of the runs that belong to it, that are others than today's."""
     store = SQLiteJournal(path)
-    header = read_header(run_id, await store.entries(run_id))
+    family = [each for each in ENDS if each == run_id or each.startswith(f"{run_id}.")]
+    headers = [read_header(each, await store.entries(each)) for each in family]
     await store.aclose()
-    return [name for name in MACHINES[header.machine] if header.machines[name] != f"sha256:{TABLES[name].fingerprint}"]
+    return [
+        name
+        for header in headers
+        for name in MACHINES[header.machine]
+        if header.machines[name] != f"sha256:{TABLES[name].fingerprint}"
+    ]
 
 
 def test_the_newest_golden_runs_are_those_that_are_written_today() -> None:
