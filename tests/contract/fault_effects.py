@@ -62,7 +62,11 @@ TOOL = Effect("tool", "runs a tool, with a timer over it", (tool.StartTool,))
 ABANDON = Effect("abandonment", "stops waiting for a tool", (tool.AbandonTool,))
 APPEND = Effect("append", "appends to the journal, the end included", (run.FinishRun, plan_build.FinishRun))
 CHILD = Effect("child run", "begins the run that plans, or builds", (plan_build.StartPlan, plan_build.StartBuild))
-TELL_CHILD = Effect("word to a child", "stops or cancels such a run", (plan_build.StopChild, plan_build.CancelChild))
+TELL_CHILD = Effect(
+    "word to a child",
+    "stops or cancels a run that belongs to another",
+    (plan_build.StopChild, plan_build.CancelChild, tool.StopChildRuns),
+)
 
 EFFECTS = (
     *(REPLY, SUMMARY, JUDGEMENT, CLOSING, BACK_OFF, ABORT, STEP_TIMER, RUN_TIMER, LANE, CONTEXT, ESTIMATE),
@@ -82,7 +86,8 @@ INSIDE: Mapping[type[Command], str] = {
         (
             *(run.CallModel, run.RequestTool, run.ReleaseTool, run.AnswerRepeated, run.SkipTool, run.CancelTool),
             *(run.StopTool, run.StopCall, run.CancelCall, run.SettleUnknown),
-            *(call.ReportCall, tool.ReportAsked, tool.ReportDecided, tool.ReportSettled, tool.ReportOutcomeUnknown),
+            *(call.ReportCall, tool.ReportAsked, tool.ReportDecided, tool.ReportWaiting),
+            *(tool.ReportSettled, tool.ReportOutcomeUnknown),
         ),
         BETWEEN,
     ),
