@@ -41,6 +41,11 @@ def pytest_runtest_logfinish(nodeid: str) -> None:
     journal_collection.finish(nodeid)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are cores: tests of real servers, signals and processes spend part of their time waiting."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_report_header(config: pytest.Config) -> str:
     """The seed, above the first test."""
     return f"hypothesis seed: {config.option.hypothesis_seed} (the same again: --hypothesis-seed or HYPOTHESIS_SEED)"

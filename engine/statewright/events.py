@@ -25,6 +25,8 @@ from statewright_states.run.events import (
     CallDecided,
     CallFailed,
     CallTimedOut,
+    CallWaits,
+    ChildEnded,
     CompactionPlanned,
     ContextBuilt,
     ContextFailed,
@@ -58,6 +60,7 @@ from statewright_states.tool.events import (
     ToolReturned,
     ToolSkipped,
     ToolStopped,
+    ToolWaits,
 )
 from statewright_states.words.vocabulary import (
     CancelRequested,
@@ -78,7 +81,9 @@ __all__ = [
     "CallFailed",
     "CallRequested",
     "CallTimedOut",
+    "CallWaits",
     "CancelRequested",
+    "ChildEnded",
     "ChildUnrecorded",
     "ChildWaits",
     "CodeChangeAccepted",
@@ -120,5 +125,6 @@ __all__ = [
     "ToolSettled",
     "ToolSkipped",
     "ToolStopped",
+    "ToolWaits",
     "VerdictReached",
 ]

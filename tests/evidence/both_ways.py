@@ -71,6 +71,11 @@ SHOWN_BY: Mapping[str, tuple[str, ...]] = {
         "test_a_change_goes_on_to_the_next_guard",
         "test_an_observer_cannot_change_or_fail_a_run",
     ),
+    "R-CHILD-1": (
+        "test_a_tool_runs_another_agent_which_is_recorded_beside_its_run_and_names_the_command_that_began_the_tool",
+        "test_several_children_of_a_call_are_numbered_in_the_order_in_which_the_tool_asks",
+        "test_whenever_the_process_dies_each_child_is_begun_once_and_counted_once",
+    ),
     "R-PLAN-6": (
         "test_the_planner_is_shown_the_tools_that_read_and_the_builder_all_of_them",
         "test_only_the_build_is_streamed",

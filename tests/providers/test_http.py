@@ -221,7 +221,7 @@ def test_a_server_that_takes_nothing_is_not_waited_for_without_end() -> None:
 
     async def test() -> None:
         async with serving(deaf) as port:
-            provider = provider_at(f"http://127.0.0.1:{port}/v1", patience=Patience(connect_s=10, write_s=0.1))
+            provider = provider_at(f"http://127.0.0.1:{port}/v1", patience=Patience(connect_s=0.5, write_s=0.1))
             with pytest.raises(AttemptTimedOut, match=r"took no more of the request for 0\.1 s"):
                 await asyncio.wait_for(provider.complete(question, Watcher()), 20)
             await provider.aclose()

@@ -74,7 +74,8 @@ def test_a_shell_reads_a_command_in_several_lines_as_one() -> None:
     ]
     text = command_text(terminal(40), " ".join(map(typed, words)), "go on").plain
     assert len(text.splitlines()) > 3
-    script = text.strip().removeprefix("go on").strip().replace("statewright", "printf '%s\\n'", 1)
+    _, _, typed_after_the_program = text.strip().removeprefix("go on").strip().partition(" ")
+    script = f"printf '%s\\n' {typed_after_the_program}"
     assert subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.splitlines() == words
     assert not [line for line in text.splitlines() if line.strip().rstrip("\\").strip() in ("--tools", "--journal")]
 

@@ -17,6 +17,7 @@ PROGRAM = """
 from collections.abc import AsyncIterator
 
 from statewright import AgentLoop, AgentState, EventPayload, MixedModeRunner, MixedState, RunEvent, RunHandle, StreamChunk
+from statewright import ToolProgress
 from statewright.events import AttemptFailed, ReplyReceived
 
 
@@ -45,13 +46,13 @@ async def watched(loop: AgentLoop, runner: MixedModeRunner) -> None:
     loop.on_event = untyped  # wrong
     handle: RunHandle[AgentState] = await loop.start("task")
     async for happened in handle.events():
-        only: RunEvent | StreamChunk | AgentState = happened
-        less: RunEvent | AgentState = happened  # wrong
+        only: RunEvent | StreamChunk | ToolProgress | AgentState = happened
+        less: RunEvent | ToolProgress | AgentState = happened  # wrong
     state: AgentState = await handle.wait()
     await handle.decide("c1", True, actor="Ada", comment="fine")
     await handle.decide("c1", True)  # wrong
     state = await loop.resume("run")
-    streamed: AsyncIterator[RunEvent | StreamChunk | AgentState] = loop.resume("run", stream=True)
+    streamed: AsyncIterator[RunEvent | StreamChunk | ToolProgress | AgentState] = loop.resume("run", stream=True)
     await loop.resume("run", stream=True)  # wrong
     state = await loop.run_or_resume("task", run_id="a")
     await loop.run_or_resume("task")  # wrong
