@@ -232,7 +232,7 @@ def _remark_what_is_given_up(loop: asyncio.AbstractEventLoop, context: dict[str,
 def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner:
     go_on = command_text(remarks(), f"resume {typed(job.run_id)}{job.again.equipment}{job.again.journal}", "go on")
     shutdown = GracefulShutdown(screen.stopping, lambda: screen.leave(go_on))
-    approver = TerminalApprover(actor_named(job.actor), screen) if somebody_is_there() else None
+    approver = TerminalApprover(actor_named(job.actor), screen, job.run_id) if somebody_is_there() else None
 
     def loop(phase: Phase) -> AgentLoop:
         worker = workers[phase]

@@ -37,12 +37,15 @@ AFTER_A_LOST_OUTCOME = {"y": "go on", "n": "end the run"}
 class TerminalApprover:
     """Asks on the terminal, one question at a time. ``actor`` is recorded with each decision.
 
+    ``run_id`` is the run that the screen shows: of a call of any other, such as one that a tool has begun, the run is named.
+
     The terminal is read on a daemon thread of its own, by the system call: a reader that still waits when the process
     ends holds no lock that could hold up the exit. An end of input (Ctrl-D) means that nobody is there to be asked.
     """
 
-    def __init__(self, actor: str, screen: Screen) -> None:
+    def __init__(self, actor: str, screen: Screen, run_id: str) -> None:
         self._actor = actor
+        self._run_id = run_id
         self._screen = screen
         self._turn = asyncio.Lock()
         self._line: asyncio.Future[str | None] | None = None
@@ -56,7 +59,8 @@ class TerminalApprover:
         async with self._turn:
             with self._screen.paused() as console:
                 _discard_what_was_typed_before()
-                _show(console, request, answers, self._remark(request, answers))
+                of_run = "" if request.run_id == self._run_id else f" of {one_line(request.run_id)}"
+                _show(console, request, of_run, answers, self._remark(request, answers))
                 try:
                     return await self._answer(console, answers)
                 except asyncio.CancelledError:
@@ -136,11 +140,11 @@ def _discard_what_was_typed_before() -> None:
             termios.tcflush(STDIN, termios.TCIFLUSH)
 
 
-def _show(console: Console, request: ApprovalRequest, answers: dict[str, str], remark: str) -> None:
+def _show(console: Console, request: ApprovalRequest, of_run: str, answers: dict[str, str], remark: str) -> None:
     title = "the outcome of a call is lost" if request.outcome_lost else "a call needs your approval"
     console.print()
     console.print(Text.assemble(("  ● ", "yellow"), (title, "bold yellow")))
-    about = f"  {request.effect}  {one_line(request.call_id)}, {one_line(request.tool)}"
+    about = f"  {request.effect}  {one_line(request.call_id)}, {one_line(request.tool)}{of_run}"
     print_folded(console, Text.assemble("  ", (one_line(request.name), "bold"), about), 4)
     for line in pretty(request.arguments).splitlines():
         print_folded(console, Text(f"    {line}"), 8)

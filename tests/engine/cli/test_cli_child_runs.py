@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from command_line import Place, call
+from command_line import Place, call, on_a_terminal
 
 OTHERS = '''
 from statewright import AgentLoop, ToolContext, connect, tool
@@ -77,3 +77,15 @@ def test_a_tool_that_wants_deps_is_refused_with_the_cure(office: Place) -> None:
     assert done.code == 2
     assert "the tool 'wants' wants deps of the type dict" in done.err
     assert "Traceback" not in done.err
+
+
+def test_a_person_at_the_terminal_is_told_which_run_asks(office: Place) -> None:
+    clerk_says(office, call("pay", "call_7", amount=5), {"content": "paid"})
+    model = office.script(call("settle", "call_1"), {"content": "all settled"})
+    words = ("run", "settle it", "--model", model, "--tools", "others:settle", "--run-id", "mine")
+    with on_a_terminal(office, *words) as terminal:
+        terminal.wait_for(f"call_7, tool-1.1 of {CHILD}")
+        terminal.wait_for("> ")
+        terminal.type("y\n")
+        assert terminal.end().code == 0
+    assert office.lines("paid.txt") == ["5"]
