@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
+from statewright.cli.layout import print_folded
 from statewright.cli.machine_names import machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, print_json, printable
@@ -149,7 +150,7 @@ def _print(console: Console, each: Comparison, *, first: bool) -> None:
     if not first:
         console.print()
     for line in _styled(whole_text(each.found, each.old, each.new, each.again)):
-        console.print(line)
+        print_folded(console, line, 4)
 
 
 def _styled(text: str) -> Iterator[Text]:

@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
+from statewright.cli.layout import print_folded
 from statewright.cli.machine_names import Machines, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
 from statewright.cli.output import answers, one_line, print_json, remarks
@@ -94,13 +95,13 @@ def _single(machines: Machines, named: str) -> ComparedMachine:
 
 def _tell(found: RunImpact, console: Console) -> None:
     first, *rest = impact_lines(found)
-    console.print(Text(one_line(first), style=TONES[found.effect]))
+    print_folded(console, Text(one_line(first), style=TONES[found.effect]), 2)
     for line in rest:
-        console.print(Text(f"  {one_line(line)}"))
+        print_folded(console, Text(f"  {one_line(line)}"), 4)
 
 
 def _sum_up(counts: Counter[str], changed: ComparedMachine, console: Console) -> None:
     total = sum(counts.values())
-    console.print(Text(f"{changed.label}: {counted(counts)}" if total else "the journal holds no runs"))
+    print_folded(console, Text(f"{changed.label}: {counted(counts)}" if total else "the journal holds no runs"), 2)
     if total and counts[Impact.NOT_CONCERNED] == total:
         remarks().print(Text(f"no run has a machine called {changed.form.name!r}: a changed table keeps the name", style="dim"))

@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
+from statewright.cli.layout import print_folded
 from statewright.cli.options import JsonList
 from statewright.cli.output import answers, print_json, printable, stdout_kept_for_the_answer
 from statewright.tools.loading import load_named
@@ -97,17 +98,17 @@ def _print(console: Console, all_proofs: Sequence[Proofs], in_full: Collection[s
     for proofs in all_proofs:
         if proofs.target in SCOPE_TARGETS and proofs.target not in in_full and proofs.holds:
             claims = f"  {len(proofs.findings)} held of {len(proofs.findings)}; {proofs.argument}, {proofs.seconds:.1f} s"
-            console.print(Text.assemble((proofs.target, "bold"), claims))
+            print_folded(console, Text.assemble((proofs.target, "bold"), claims), 2)
             continue
-        console.print(Text.assemble((proofs.target, "bold"), f" — {printable(proofs.model)}"))
-        console.print(Text(f"  {proofs.argument}, {proofs.seconds:.1f} s", style="dim"))
-        console.print(Text(f"  bounds: {printable(proofs.bounds)}", style="dim"))
+        print_folded(console, Text.assemble((proofs.target, "bold"), f" — {printable(proofs.model)}"), 2)
+        print_folded(console, Text(f"  {proofs.argument}, {proofs.seconds:.1f} s", style="dim"), 2)
+        print_folded(console, Text(f"  bounds: {printable(proofs.bounds)}", style="dim"), 10)
         for finding in proofs.findings:
             word = (f"{verdict(finding):<6}", "green" if finding.holds else "bold red")
-            console.print(Text.assemble("  ", word, f"  {printable(finding.name)}: {printable(finding.text)}"))
+            print_folded(console, Text.assemble("  ", word, f"  {printable(finding.name)}: {printable(finding.text)}"), 10)
             if finding.violation is not None:
                 for line in witness(finding.violation):
-                    console.print(Text(f"            {printable(line)}", style="red"))
+                    print_folded(console, Text(f"            {printable(line)}", style="red"), 14)
         for remark in proofs.remarks:
-            console.print(Text(f"  remark  {printable(remark)}", style="dim"))
-    console.print(Text(f"{summary_of(all_proofs)}", style="bold"))
+            print_folded(console, Text(f"  remark  {printable(remark)}", style="dim"), 10)
+    print_folded(console, Text(f"{summary_of(all_proofs)}", style="bold"), 2)

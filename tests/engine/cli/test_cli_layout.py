@@ -212,3 +212,15 @@ def test_the_arguments_that_a_person_is_asked_about_are_folded_between_their_wor
     shown = screen[screen.index("{") : screen.index("digest")]
     assert max(map(len, shown.splitlines())) <= 80
     assert json.loads(" ".join(shown.split())) == {"amount": 1, "text": text}
+
+
+@pytest.mark.parametrize("words", [("prove", "tool"), ("diff", "run@1", "run@2")], ids=["prove", "diff"])
+def test_what_is_said_of_tables_breaks_between_words(place: Place, words: tuple[str, ...]) -> None:
+    piped = place.run(*words).out
+    with on_a_terminal(place, *words, COLUMNS="80") as shown:
+        done = shown.end()
+    lines = [line.rstrip() for line in shown.plain.splitlines()]
+    assert done.code == place.run(*words).code
+    assert max(map(len, lines)) <= 80 < max(map(len, piped.splitlines()))
+    spoken = set(piped.split()) - {word for word in piped.split() if any(char.isdigit() for char in word)}
+    assert spoken <= set(shown.plain.split())
