@@ -129,6 +129,7 @@ def _from_elsewhere() -> Sequence[Event]:
         RunStalled(("run",)),
         CodeChangeAccepted(()),
         nobody_asked,
+        ENDED_BELOW,
         MessageUnreadable("it is not JSON", "raw"),
     ]
 
