@@ -13,6 +13,7 @@ Asked = tuple[str, str, str, str]
 
 NOBODY_ASKED = "an outcome is lost, and somebody asked about it, in acting alone; here the answer to 'awaited' is always no"
 IN_ANOTHER_STATE = "a call that needs a person waits in awaiting_approval: here it is never found to need one"
+NO_TOOL_HAS_BEGUN = "tools run in acting alone: here none can wait for runs that it has begun"
 
 REASONS: Mapping[Asked, str] = {
     **{
@@ -23,6 +24,7 @@ REASONS: Mapping[Asked, str] = {
         for question in ("awaited", "may_decide")
     },
     ("run", "acting", "PersonAsked", "only_persons"): IN_ANOTHER_STATE,
+    ("run", "awaiting_approval", "Resumed", "tool_waits"): NO_TOOL_HAS_BEGUN,
     ("call", "streaming", "ReplyBegan", "current"): "a reply begins once: while it comes, only an earlier one can begin",
     ("tool", "requested", "ToolReleased", "assessment"): IN_ANOTHER_STATE,
     ("tool", "requested", "ToolResumed", "assessment"): IN_ANOTHER_STATE,
