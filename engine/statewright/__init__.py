@@ -52,6 +52,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "hook",
     ),
     "statewright.agent.handle": ("RunEvents", "RunHandle"),
+    "statewright.agent.stepper": ("HeldEvent", "Stepper"),
     "statewright.agent.loop": ("AgentLoop",),
     "statewright.agent.plan_build": ("MixedModeRunner",),
     "statewright.views.plan_build_state": ("MixedState",),
@@ -59,6 +60,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.agent.profiles": ("PROFILES", "Profile"),
     "statewright.core.replay": ("Replayed", "replay"),
     "statewright.runtime.shutdown": ("GracefulShutdown",),
+    "statewright.runtime.stepping": ("UnderWay",),
     "statewright.views.state": (
         "AgentState",
         "ChildRun",
