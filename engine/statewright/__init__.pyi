@@ -17,6 +17,7 @@ from statewright.config.settings import (
 )
 from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
+from statewright.core.edits import EditedDecision, EditedReply, EditedResult
 from statewright.core.fork import fork
 from statewright.core.replay import Replayed, replay
 from statewright.hooks import (
@@ -38,10 +39,12 @@ from statewright.hooks import (
     hook,
 )
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
+from statewright.journal.entry import Interference, Tampering
 from statewright.journal.verify import Problem, Verification, verify
+from statewright.runtime.injection import Injection
 from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
-from statewright.runtime.stepping import UnderWay
+from statewright.runtime.under_way import UnderWay
 from statewright.tools import ExecutionEngine, Tool, ToolContext, ToolRegistry, load_tools, tool
 from statewright.version import __version__
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
@@ -104,6 +107,9 @@ __all__ = [
     "CutOff",
     "DeclarationError",
     "Durability",
+    "EditedDecision",
+    "EditedReply",
+    "EditedResult",
     "EvalResult",
     "EvaluationConfig",
     "EvaluationMode",
@@ -115,6 +121,8 @@ __all__ = [
     "Hook",
     "HookPoint",
     "ImagePart",
+    "Injection",
+    "Interference",
     "Journal",
     "JournalError",
     "LLMResponse",
@@ -164,6 +172,7 @@ __all__ = [
     "StopReason",
     "StreamChunk",
     "Table",
+    "Tampering",
     "TextPart",
     "TokenEstimator",
     "Tool",
