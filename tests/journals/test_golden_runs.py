@@ -18,13 +18,13 @@ import pytest
 
 from golden_runs import ENDS, carry_on, restored, scripts
 from statewright import SQLiteJournal, fork, verify
-from statewright.cli.recorded import replayed, state_of
+from statewright.core.described_machines import of_table
 from statewright.journal.entry import MACHINES, TABLES
 from statewright.journal.reading import read_header
 from statewright.journal.verify import Verification
+from statewright.presentation.recorded import replayed, state_of
 from statewright.testing.virtual_time import run_virtual
 from statewright_evidence.differences.impact import Impact, impacts
-from statewright_evidence.differences.machines import of_table
 from write_golden_runs import made
 
 OPEN = [run_id for run_id, (status, _, _) in ENDS.items() if status == "running"]

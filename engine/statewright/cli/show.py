@@ -14,23 +14,31 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.layout import command_text, print_folded
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName, again
 from statewright.cli.outcome import Again, error_text, summary, what_next
-from statewright.cli.output import answers, one_line, print_json, printable, typed
-from statewright.cli.own_machines import ShownMachine, is_own, shown_machine
-from statewright.cli.recorded import AnyState, inputs_by_phase, messages_of, recorded_event, replayed, standing, state_of
 from statewright.cli.runs import resolve_run
-from statewright.cli.timeline import GetMessage, Timeline
 from statewright.config.settings import RetryConfig
+from statewright.core.described_machines import pinned_machines
 from statewright.core.replay import machine_of
 from statewright.journal import SQLiteJournal
 from statewright.journal.entry import NO_HASH, decode
 from statewright.journal.reading import Record, read_record
 from statewright.journal.stores.owner import LeaseHolder
+from statewright.presentation.layout import command_text, print_folded
+from statewright.presentation.output import answers, one_line, print_json, printable, typed
+from statewright.presentation.own_machines import ShownMachine, is_own, shown_machine
+from statewright.presentation.recorded import (
+    AnyState,
+    inputs_by_phase,
+    messages_of,
+    recorded_event,
+    replayed,
+    standing,
+    state_of,
+)
+from statewright.presentation.timeline import GetMessage, TimelineWriter
 from statewright.runtime.decisions import read_decision
 from statewright.views.plan_build_state import MixedState
-from statewright_evidence.differences.machines import pinned_machines
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
 from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
@@ -147,7 +155,7 @@ def _print_header(console: Console, shown: Shown) -> None:
 
 
 def _print_timeline(console: Console, shown: Shown, *, full: bool, hashes: bool) -> None:
-    timeline = Timeline(RetryConfig(), reasons=shown.reasons)
+    timeline = TimelineWriter(RetryConfig(), reasons=shown.reasons)
     width = console.width if console.is_terminal else None
     if hashes:
         _print_hashes(console, shown.stored[0], NO_HASH)

@@ -12,13 +12,13 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.explanation import Explanation, OtherRow, explain
-from statewright.cli.layout import command_text, in_brief, print_folded
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
-from statewright.cli.output import answers, as_json, one_line, print_json, typed
 from statewright.cli.runs import resolve_run
+from statewright.core.described_machines import pinned_machines
+from statewright.core.explanation import Explanation, OtherRow, explain
 from statewright.journal.reading import read_record
-from statewright_evidence.differences.machines import pinned_machines
+from statewright.presentation.layout import command_text, in_brief, print_folded
+from statewright.presentation.output import answers, as_json, one_line, print_json, typed
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Journal
 

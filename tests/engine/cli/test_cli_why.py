@@ -12,10 +12,10 @@ import pytest
 
 from command_line import Messages, Place, asks_for, call, end, model_server, until
 from statewright import AgentLoop, SQLiteJournal, connect
-from statewright.cli.explanation import Explanation, explain
+from statewright.core.described_machines import DescribedMachine, of_table, of_version
+from statewright.core.explanation import Explanation, explain
 from statewright.journal.entry import End, Entry, Header, RecordedDecision
 from statewright.journal.reading import Record
-from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
 from statewright_states.errors import ConfigurationError, JournalDamaged
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import RunState
@@ -93,7 +93,7 @@ NO = "sha256:" + "0" * 64
 HEADER = Header(1, "r", 0, "statewright", "m", "run", {}, NO, NO, NO, NO, NO)
 
 
-def explained(decision: RecordedDecision, machine: ComparedMachine, number: int | None = None) -> Explanation:
+def explained(decision: RecordedDecision, machine: DescribedMachine, number: int | None = None) -> Explanation:
     end = End("success", "completed", NO, "0" * 64, 0, 0, 0, 0, 0, 0)
     return explain(Record(HEADER, (Entry(1, 5, (decision,), end=end),)), {"run": machine}, number)
 

@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.event_words import counted, seconds
-from statewright.cli.layout import in_brief, print_folded
-from statewright.cli.output import one_line, print_json
-from statewright.cli.timeline import TONES, TimelineLine
 from statewright.core.replay import ReplayedMachine, machine_of, replay_machine
 from statewright.journal.entry import MACHINES, Entry, Header, RecordedDecision, decode
 from statewright.journal.reading import Record, read_record
+from statewright.presentation.event_words import counted, seconds
+from statewright.presentation.layout import in_brief, print_folded
+from statewright.presentation.output import one_line, print_json
+from statewright.presentation.timeline import TONES, TimelineLine
 from statewright.runtime.observers import RunEvent
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import Event

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from statewright.core.described_machines import DescribedMachine
 from statewright.journal.entry import TABLES, Answer, Entry, GivenCommand, RecordedDecision
 from statewright.journal.pinned import PinnedIgnore, PinnedRow
 from statewright.journal.reading import Record
-from statewright_evidence.differences.machines import ComparedMachine
 from statewright_states.errors import ConfigurationError, JournalDamaged
 from statewright_states.frozen import dataclass
 from statewright_states.requirements import REQUIREMENTS
@@ -81,7 +81,7 @@ class Explanation:
     others: Sequence[OtherRow]
 
 
-def explain(record: Record, machines: Mapping[str, ComparedMachine], number: int | None) -> Explanation:
+def explain(record: Record, machines: Mapping[str, DescribedMachine], number: int | None) -> Explanation:
     """Explain a decision by its number; None: the one that ended the run, else the last.
 
     ``machines`` are those that the run is pinned to. Raises ConfigurationError for a number that no decision has,
@@ -142,7 +142,7 @@ def _given_by(decisions: Decisions, cause: str | None) -> str | None:
     return next((decision.row for _, decision in decisions if str(decision.seq) == given), None)
 
 
-def _decided_by(machine: ComparedMachine) -> str:
+def _decided_by(machine: DescribedMachine) -> str:
     """The machine, by its version where it is a released one; and whether it is the one of this installation."""
     if machine.form.name not in TABLES:
         return f"{machine.form.name}, a table of somebody's own, as the run is pinned to it"
@@ -153,7 +153,7 @@ def _decided_by(machine: ComparedMachine) -> str:
     return f"{name}, which the run is pinned to; another one is here, and the texts of the questions are its texts"
 
 
-def _asked(machine: ComparedMachine, decision: RecordedDecision) -> Iterator[AnsweredQuestion]:
+def _asked(machine: DescribedMachine, decision: RecordedDecision) -> Iterator[AnsweredQuestion]:
     """The questions with their answers. Their texts are no part of what a run is pinned to: they are today's."""
     table = machine.table or TABLES.get(machine.form.name)
     texts = {question.name: question.text for cell in table.cells.values() for question in cell.questions} if table else {}
@@ -163,7 +163,7 @@ def _asked(machine: ComparedMachine, decision: RecordedDecision) -> Iterator[Ans
         yield AnsweredQuestion(name, texts.get(name, ""), answer_in_words(answer), decisive)
 
 
-def _others(machine: ComparedMachine, decision: RecordedDecision) -> Iterator[OtherRow]:
+def _others(machine: DescribedMachine, decision: RecordedDecision) -> Iterator[OtherRow]:
     for stated in (*machine.form.ignores, *machine.form.rows):
         if stated.event == decision.event and decision.source in stated.sources and stated.id != decision.decided:
             to = (stated.to or decision.source) if isinstance(stated, PinnedRow) else None

@@ -9,7 +9,7 @@ import sys
 
 from rich.console import Console
 
-from statewright.cli.output import answers, printable
+from statewright.presentation.output import answers, printable
 
 
 def print_answer(text: str) -> None:
