@@ -23,9 +23,9 @@ from statewright.core.described_machines import DescribedMachine, machines_of
 from statewright.core.entry_index import EntryIndex
 from statewright.core.explanation import Explanation, explain_decision
 from statewright.core.fact_pass import FactPass
-from statewright.core.moment import Change, CommandUnderWay, InstanceNow, Moment, StateChange, facts_changed
+from statewright.core.moment import CommandUnderWay, InstanceNow, Moment, MomentChange, StateChange, facts_changed
 from statewright.core.replay import execution_for
-from statewright.core.under_way import Given, Shape
+from statewright.core.under_way import OpenCommand, Shape
 from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, decode
 from statewright.journal.reading import entry_of_run, read_header
 from statewright_states.errors import (
@@ -230,7 +230,7 @@ class RunTimeline:
             messages=tuple(facts.messages(number)) if facts is not None and known else (),
         )
 
-    def change(self, before: int, after: int) -> Change:
+    def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
         if before > after:
             before, after = after, before
@@ -238,7 +238,7 @@ class RunTimeline:
         earlier, later = self._number(before), self._number(after)
         moved = list(index.moved(earlier, later, self._shapes))
         old, new = index.open[earlier], index.open[later]
-        plain = Change(
+        plain = MomentChange(
             before=earlier,
             after=later,
             states=tuple(change for name in moved if (change := self._state_change(name, earlier, later)) is not None),
@@ -290,5 +290,5 @@ class RunTimeline:
         return number
 
 
-def _under_way(given: Given, at_us: int) -> CommandUnderWay:
+def _under_way(given: OpenCommand, at_us: int) -> CommandUnderWay:
     return CommandUnderWay(given.id, given.command, given.data, given.instance, given.since_us, at_us - given.since_us)

@@ -44,7 +44,7 @@ TAKEN_UP = frozenset({Resumed.__name__, ToolResumed.__name__})
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OpenCommand:
     """A command that is under way, since when, and whose it is."""
 
     id: str
@@ -59,10 +59,10 @@ class UnderWay:
 
     def __init__(self, reports: Iterable[str] = ()) -> None:
         self._reports = frozenset(reports)
-        self._open: dict[str, Given] = {}
-        self._now: tuple[Given, ...] = ()
+        self._open: dict[str, OpenCommand] = {}
+        self._now: tuple[OpenCommand, ...] = ()
 
-    def after(self, decision: Shape, at_us: int, *, ended: bool) -> tuple[Given, ...]:
+    def after(self, decision: Shape, at_us: int, *, ended: bool) -> tuple[OpenCommand, ...]:
         """What is under way after this decision too; ``ended``: its instance has ended with it."""
         before = dict(self._open)
         machine, instance, event = decision["machine"], decision["instance"], decision["event"]
@@ -85,7 +85,7 @@ class UnderWay:
         else:
             awaited = name not in self._reports
         if awaited:
-            self._open[command["id"]] = Given(command["id"], name, data, instance, at_us)
+            self._open[command["id"]] = OpenCommand(command["id"], name, data, instance, at_us)
 
     def _call_off(self, instance: str, command: str | None = None, tool_call: str | None = None) -> None:
         """Nothing that this instance commanded goes on; or nothing of this kind, about this tool call where one is named."""
