@@ -13,7 +13,7 @@ import pytest
 
 from loop_scenarios import RUN_ID, asks, call, playing, says
 from loop_timelines import check_timeline
-from orders import ORDER, OrderPlaced, PickedUp, Till
+from orders import ORDER, Order, OrderPlaced, PickedUp, Till, a_while
 from statewright import AgentConfig, MemoryJournal, RunTimeline, SQLiteJournal, tool
 from statewright.journal.entry import RecordedDecision
 from statewright.tables import MachineRunner
@@ -240,10 +240,11 @@ def test_a_run_of_a_table_of_somebodys_own_has_its_facts_where_the_table_is_give
         journal = MemoryJournal(clock=VirtualClock())
         async with MachineRunner(ORDER, Till().handlers, journal=journal, clock=VirtualClock()) as machine:
             run = await machine.start("order", OrderPlaced(4200))
-            await run.wait_for("packing", timeout_s=10)
+            await run.wait_for(Order.PACKING, timeout_s=10)
             waiting = await RunTimeline.open(journal, "order")
             assert [command.command for command in waiting.at(1).under_way] == ["ChargeCard"]
             assert [command.command for command in waiting.at(waiting.last).under_way] == ["Pack"]
+            await a_while(2)
             await run.send(PickedUp("parcel 9"))
         assert await waiting.refresh() > 0
         assert waiting.at(waiting.last).under_way == ()
