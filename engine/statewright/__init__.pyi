@@ -16,8 +16,11 @@ from statewright.config.settings import (
 )
 from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
+from statewright.core.explanation import AnsweredQuestion, Explanation, OtherRow, UnmetCondition
 from statewright.core.fork import fork
+from statewright.core.moment import CommandUnderWay, FactChange, InstanceNow, Moment, MomentChange, StateChange
 from statewright.core.replay import Replayed, replay
+from statewright.core.run_timeline import RunTimeline
 from statewright.hooks import (
     AgentStart,
     Block,
@@ -83,6 +86,7 @@ __all__ = [
     "AgentStart",
     "AgentState",
     "Agents",
+    "AnsweredQuestion",
     "ApprovalConfig",
     "ApprovalDecision",
     "ApprovalRequest",
@@ -93,6 +97,7 @@ __all__ = [
     "CallerError",
     "ChildRun",
     "Citation",
+    "CommandUnderWay",
     "Compaction",
     "ConfigurationError",
     "ConfirmMode",
@@ -107,11 +112,14 @@ __all__ = [
     "EvaluationMode",
     "EventPayload",
     "ExecutionEngine",
+    "Explanation",
+    "FactChange",
     "FilePart",
     "GracefulShutdown",
     "Hook",
     "HookPoint",
     "ImagePart",
+    "InstanceNow",
     "Journal",
     "JournalError",
     "LLMResponse",
@@ -124,8 +132,11 @@ __all__ = [
     "ModelPrice",
     "ModelReply",
     "ModelRequest",
+    "Moment",
+    "MomentChange",
     "OnLimit",
     "OpaquePart",
+    "OtherRow",
     "PendingApproval",
     "Problem",
     "Profile",
@@ -147,12 +158,14 @@ __all__ = [
     "RunExists",
     "RunHandle",
     "RunNotFound",
+    "RunTimeline",
     "SQLiteJournal",
     "ScriptedProvider",
     "SelfEvaluator",
     "SessionPoint",
     "SignOff",
     "Standing",
+    "StateChange",
     "Statement",
     "StatewrightError",
     "Status",
@@ -174,6 +187,7 @@ __all__ = [
     "ToolText",
     "ToolUse",
     "TurnResult",
+    "UnmetCondition",
     "Usage",
     "Verification",
     "__version__",

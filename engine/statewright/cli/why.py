@@ -14,9 +14,8 @@ from rich.text import Text
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
 from statewright.cli.runs import resolve_run
-from statewright.core.described_machines import pinned_machines
-from statewright.core.explanation import Explanation, explain
-from statewright.journal.reading import read_record
+from statewright.core.explanation import Explanation
+from statewright.core.run_timeline import RunTimeline
 from statewright.presentation.explained import MAX_DATA_CHARS, explanation_pane
 from statewright.presentation.layout import command_text, in_brief, print_folded
 from statewright.presentation.output import answers, one_line, print_json, typed
@@ -56,10 +55,10 @@ async def _explained(journal: Journal, named: str, seq: int | None) -> tuple[Exp
     """The explanation, the messages that its event names in brief, and how many decisions the run has."""
     async with aclosing(journal):
         run_id = await resolve_run(journal, named)
-        record = read_record(run_id, await journal.entries(run_id))
-        found = explain(record, await pinned_machines(journal, run_id), seq)
+        timeline = await RunTimeline.open(journal, run_id)
+        found = timeline.explain(timeline.asked_about if seq is None else seq)
         told = {name: await _message(journal, value) for name, value in found.data.items()}
-        return found, {name: text for name, text in told.items() if text}, record.entries[-1].decisions[-1].seq
+        return found, {name: text for name, text in told.items() if text}, timeline.decisions
 
 
 async def _message(journal: Journal, value: object) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from statewright.journal.entry import TABLES
+from statewright.journal.entry import TABLES, Header
 from statewright.journal.pinned import PinnedRow, PinnedTable, in_words, read_table
 from statewright.journal.reading import read_header
 from statewright_states.errors import ConfigurationError, JournalDamaged
@@ -81,8 +81,12 @@ def of_form(data: bytes, where: str, code: bytes | None = None) -> DescribedMach
 
 async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, DescribedMachine]:
     """The machines that a run is pinned to, by their names. Raises RunNotFound, JournalDamaged, NotAJournal."""
-    header = read_header(run_id, await journal.entries(run_id))
-    where = f"run {run_id}, entry 0"
+    return await machines_of(journal, read_header(run_id, await journal.entries(run_id)))
+
+
+async def machines_of(journal: Journal, header: Header) -> Mapping[str, DescribedMachine]:
+    """The machines that a header pins, by their names. Raises JournalDamaged."""
+    where = f"run {header.run_id}, entry 0"
     found: dict[str, DescribedMachine] = {}
     for name, digest in header.machines.items():
         data = await journal.blob(digest)
@@ -94,7 +98,7 @@ async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, Describ
             what = f"the machine {name} that the run is pinned to cannot be read: {error}"
             raise JournalDamaged(what, where=where, cure="verify the journal", seq=0) from error
         code = await journal.blob(header.code[name]) if name in header.code else None
-        found[name] = of_form(data, f"{name} of run {run_id}", code)
+        found[name] = of_form(data, f"{name} of run {header.run_id}", code)
     return found
 
 
