@@ -80,7 +80,7 @@ class RunTimeline:
         try:
             timeline._facts = FactPass(journal, run_id, await execution_for(journal, header, table))
         except (ReplayDiverged, NotAJournal, JournalDamaged) as error:
-            timeline.facts_problem = f"{error.what} ({error.where})"
+            timeline.facts_problem = f"{error.what}; {error.cure}"
         return timeline
 
     async def refresh(self) -> int:
@@ -200,7 +200,7 @@ class RunTimeline:
             try:
                 await self._facts.through(entry, self.header.format if entry.format is None else entry.format)
             except JournalError as error:
-                self.facts_problem = f"{error.what} ({error.where})"
+                self.facts_problem = f"{error.what}; {error.cure}"
             if monotonic() > until:
                 await asyncio.sleep(0)
                 until = monotonic() + SLICE_S
