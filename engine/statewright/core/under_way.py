@@ -61,19 +61,19 @@ class UnderWay:
         self._reports = frozenset(reports)
         self._open: dict[str, OpenCommand] = {}
         self._now: tuple[OpenCommand, ...] = ()
+        self._changed = False
 
     def after(self, decision: Shape, at_us: int, *, ended: bool) -> tuple[OpenCommand, ...]:
         """What is under way after this decision too; ``ended``: its instance has ended with it."""
-        before = dict(self._open)
         machine, instance, event = decision["machine"], decision["instance"], decision["event"]
         if (cause := decision.get("cause")) is not None and event not in NOT_THE_LAST:
-            self._open.pop(cause, None)
+            self._close(cause)
         if event in TAKEN_UP or ended:
             self._call_off(instance)
         for command in () if ended else decision.get("commands", ()):
             self._give(machine, instance, command, at_us)
-        if self._open != before:
-            self._now = tuple(self._open.values())
+        if self._changed:
+            self._now, self._changed = tuple(self._open.values()), False
         return self._now
 
     def _give(self, machine: str, instance: str, command: Shape, at_us: int) -> None:
@@ -86,10 +86,15 @@ class UnderWay:
             awaited = name not in self._reports
         if awaited:
             self._open[command["id"]] = OpenCommand(command["id"], name, data, instance, at_us)
+            self._changed = True
 
     def _call_off(self, instance: str, command: str | None = None, tool_call: str | None = None) -> None:
         """Nothing that this instance commanded goes on; or nothing of this kind, about this tool call where one is named."""
         for given in [each for each in self._open.values() if each.instance == instance]:
             same = tool_call is None or given.data.get("tool") == tool_call
             if command is None or (given.command == command and same):
-                del self._open[given.id]
+                self._close(given.id)
+
+    def _close(self, command_id: str) -> None:
+        if self._open.pop(command_id, None) is not None:
+            self._changed = True
