@@ -62,6 +62,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.runtime.observers": ("EventPayload", "RunEvent"),
     "statewright.agent.profiles": ("PROFILES", "Profile"),
     "statewright.core.replay": ("Replayed", "replay"),
+    "statewright.core.run_timeline": ("RunTimeline",),
+    "statewright.core.moment": ("CommandUnderWay", "FactChange", "InstanceNow", "Moment", "MomentChange", "StateChange"),
+    "statewright.core.explanation": ("AnsweredQuestion", "Explanation", "OtherRow", "UnmetCondition"),
     "statewright.runtime.shutdown": ("GracefulShutdown",),
     "statewright.runtime.under_way": ("UnderWay",),
     "statewright.views.state": (

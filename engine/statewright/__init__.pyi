@@ -18,8 +18,11 @@ from statewright.config.settings import (
 from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
 from statewright.core.edits import EditedDecision, EditedReply, EditedResult
+from statewright.core.explanation import AnsweredQuestion, Explanation, OtherRow, UnmetCondition
 from statewright.core.fork import fork
+from statewright.core.moment import CommandUnderWay, FactChange, InstanceNow, Moment, MomentChange, StateChange
 from statewright.core.replay import Replayed, replay
+from statewright.core.run_timeline import RunTimeline
 from statewright.hooks import (
     AgentStart,
     Block,
@@ -88,6 +91,7 @@ __all__ = [
     "AgentStart",
     "AgentState",
     "Agents",
+    "AnsweredQuestion",
     "ApprovalConfig",
     "ApprovalDecision",
     "ApprovalRequest",
@@ -98,6 +102,7 @@ __all__ = [
     "CallerError",
     "ChildRun",
     "Citation",
+    "CommandUnderWay",
     "Compaction",
     "ConfigurationError",
     "ConfirmMode",
@@ -115,6 +120,8 @@ __all__ = [
     "EvaluationMode",
     "EventPayload",
     "ExecutionEngine",
+    "Explanation",
+    "FactChange",
     "FilePart",
     "GracefulShutdown",
     "HeldEvent",
@@ -122,6 +129,7 @@ __all__ = [
     "HookPoint",
     "ImagePart",
     "Injection",
+    "InstanceNow",
     "Interference",
     "Journal",
     "JournalError",
@@ -135,8 +143,11 @@ __all__ = [
     "ModelPrice",
     "ModelReply",
     "ModelRequest",
+    "Moment",
+    "MomentChange",
     "OnLimit",
     "OpaquePart",
+    "OtherRow",
     "PendingApproval",
     "Problem",
     "Profile",
@@ -158,12 +169,14 @@ __all__ = [
     "RunExists",
     "RunHandle",
     "RunNotFound",
+    "RunTimeline",
     "SQLiteJournal",
     "ScriptedProvider",
     "SelfEvaluator",
     "SessionPoint",
     "SignOff",
     "Standing",
+    "StateChange",
     "Statement",
     "StatewrightError",
     "Status",
@@ -188,6 +201,7 @@ __all__ = [
     "ToolUse",
     "TurnResult",
     "UnderWay",
+    "UnmetCondition",
     "Usage",
     "Verification",
     "__version__",

@@ -10,12 +10,12 @@ from rich.text import Text
 
 from statewright.agent.loop import AgentLoop
 from statewright.cli.exits import Exit
-from statewright.cli.layout import command_text, print_folded
 from statewright.cli.options import NO_JOURNAL, JournalOptions, RunName, actor_named, again
-from statewright.cli.output import one_line, remarks, typed
-from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
 from statewright.journal.reading import read_header
+from statewright.presentation.layout import command_text, print_folded
+from statewright.presentation.output import one_line, remarks, typed
+from statewright.presentation.recorded import asking_in
 from statewright.runtime.decisions import progress
 from statewright.views.approvals import ApprovalDecision
 from statewright_states.errors import InternalError

@@ -19,7 +19,6 @@ from statewright.agent.plan_build import MixedModeRunner
 from statewright.agent.sync import run_bounded
 from statewright.cli.abandoned import note_given_up
 from statewright.cli.exits import Exit
-from statewright.cli.layout import command_text
 from statewright.cli.options import (
     AGENT,
     NO_AGENT,
@@ -40,8 +39,17 @@ from statewright.cli.options import (
     actor_named,
 )
 from statewright.cli.outcome import Again, exit_of, print_outcome, remark_outcome
-from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer, typed
-from statewright.cli.recorded import (
+from statewright.cli.runs import resolve_run
+from statewright.cli.screen import Screen
+from statewright.cli.task import task_text
+from statewright.cli.terminal import TerminalApprover, somebody_is_there
+from statewright.cli.verbose import logged_on
+from statewright.cli.workers import Worker, sharing, worker, worker_again
+from statewright.config.settings import RetryConfig
+from statewright.journal import SQLiteJournal
+from statewright.presentation.layout import command_text
+from statewright.presentation.output import one_line, remarks, stdout_kept_for_the_answer, typed
+from statewright.presentation.recorded import (
     AnyState,
     RecordedSoFar,
     inputs_by_phase,
@@ -50,15 +58,7 @@ from statewright.cli.recorded import (
     state_of,
     whole_of,
 )
-from statewright.cli.runs import resolve_run
-from statewright.cli.screen import Screen
-from statewright.cli.task import task_text
-from statewright.cli.terminal import TerminalApprover, somebody_is_there
-from statewright.cli.timeline import Timeline
-from statewright.cli.verbose import logged_on
-from statewright.cli.workers import Worker, sharing, worker, worker_again
-from statewright.config.settings import RetryConfig
-from statewright.journal import SQLiteJournal
+from statewright.presentation.timeline import TimelineWriter
 from statewright.runtime.driver import RunKeywords
 from statewright.runtime.giving_up import GIVEN_UP
 from statewright.runtime.observers import ChunkCallback
@@ -84,9 +84,9 @@ class Job:
     so_far: Mapping[str, RecordedSoFar] = field(default_factory=dict[str, RecordedSoFar])
     """What is on record already of the run, and of those that it is made of, by their ids."""
 
-    def timeline(self, run_id: str, retry: RetryConfig) -> Timeline:
+    def timeline(self, run_id: str, retry: RetryConfig) -> TimelineWriter:
         """The timeline of a run, which knows what began before."""
-        timeline = Timeline(retry)
+        timeline = TimelineWriter(retry)
         if run_id in self.so_far:
             for event in self.so_far[run_id].events:
                 timeline.follow(event, self.so_far[run_id].message)

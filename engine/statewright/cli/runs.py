@@ -18,15 +18,15 @@ from rich.text import Text
 from statewright.agent import assemble
 from statewright.agent.arguments import LAST
 from statewright.cli.exits import Exit
-from statewright.cli.layout import command_text, in_brief
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, again
-from statewright.cli.output import answers, one_line, print_json, remarks, typed
-from statewright.cli.own_machines import is_own, recorded_run
-from statewright.cli.recorded import replayed, standing, state_of, whole_of
-from statewright.cli.timeline import TONES
 from statewright.journal import SQLiteJournal
 from statewright.journal.entry import Header, decode
 from statewright.journal.reading import read_record
+from statewright.presentation.layout import command_text, in_brief
+from statewright.presentation.output import answers, one_line, print_json, remarks, typed
+from statewright.presentation.own_machines import is_own, recorded_run
+from statewright.presentation.recorded import replayed, standing, state_of, whole_of
+from statewright.presentation.timeline import TONES
 from statewright_states.errors import ConfigurationError, RunNotFound, StatewrightError
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal

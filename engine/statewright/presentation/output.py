@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from statewright.cli.streams import STDERR, STDOUT
+from statewright.presentation.streams import STDERR, STDOUT
 
 HARMLESS = frozenset("\n\t\u200d")
 """Control characters that may reach a terminal: line feed, tab, and what joins emoji."""

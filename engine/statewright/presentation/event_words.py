@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from statewright.cli.layout import in_brief
 from statewright.core.deciding_code import in_words
+from statewright.presentation.layout import in_brief
 from statewright.runtime.observers import RunEvent
 from statewright.tools.ask_if import asked_if_in_words
 from statewright_states.call import events as of_call
