@@ -157,8 +157,14 @@ class Pump(Generic[C, P]):
 
     def stepped_by(self, gate: StepGate | None) -> None:
         """Have each delivery wait until ``gate`` lets it pass, on the event loop's thread; None: none waits any more."""
+        if self._gate is not None:
+            self._note_pause(self._gate)
         self._gate = gate
         self._awake()
+
+    def _note_pause(self, gate: StepGate) -> None:
+        """Put on record for how long the timers of the run stood still, so that this is no time in which it worked."""
+        self._recorder.stood_still_us += gate.take_stood_still_us()
 
     async def take_posted(self) -> None:
         """Hand in what other processes have left for this run, each message once; the entry that records it removes it."""
@@ -321,6 +327,8 @@ class Pump(Generic[C, P]):
     async def _flush(self) -> None:
         if self._recorder.empty:
             return
+        if self._gate is not None:
+            self._note_pause(self._gate)
         consumed, self._consumed = tuple(self._consumed), []
         await self._recorder.flush(self._lease, consumed)
         if self._seen:
