@@ -78,7 +78,8 @@ def table_lines(lines: Sequence[RunLine], now_us: int, width: int, height: int) 
     rows = [_cells(line, now_us) for line in shown]
     columns = [at for at in range(len(HEADS)) if at != COST or any(line.cost_microusd for line in shown)]
     widths = {at: max(cell_len(cell) for cell in (HEADS[at], *(row[at] for row in rows))) for at in columns[:-1]}
-    widths[0] = max(min(widths[0], width - MIN_WHY_COLUMNS - _taken(widths) + widths[0]), MIN_ID_COLUMNS)
+    room = max(width - MIN_WHY_COLUMNS - _taken(widths) + widths[0], MIN_ID_COLUMNS)
+    widths[0] = min(widths[0], room)
     for at in LEFT_OUT_FIRST:
         if width - _taken(widths) < MIN_ID_COLUMNS:
             widths.pop(at, None)
