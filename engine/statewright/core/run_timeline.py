@@ -21,6 +21,7 @@ from typing import Any
 
 from statewright.core.described_machines import DescribedMachine, machines_of
 from statewright.core.entry_index import EntryIndex
+from statewright.core.execution import RunExecution, pending_approvals
 from statewright.core.explanation import Explanation, explain_decision
 from statewright.core.fact_pass import FactPass
 from statewright.core.moment import CommandUnderWay, InstanceNow, Moment, MomentChange, StateChange, facts_changed
@@ -28,6 +29,7 @@ from statewright.core.replay import execution_for
 from statewright.core.under_way import OpenCommand, Shape
 from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, decode
 from statewright.journal.reading import entry_of_run, read_header
+from statewright.views.state import PendingApproval
 from statewright_states.errors import (
     ConfigurationError,
     JournalDamaged,
@@ -199,6 +201,12 @@ class RunTimeline:
     def known_to(self) -> int:
         """The last entry up to which facts and messages are known; -1 where they cannot be."""
         return self._facts.known_to if self._facts is not None else -1
+
+    @property
+    def pending(self) -> Sequence[PendingApproval]:
+        """The questions to persons that were open after entry ``known_to``, in runs of agents."""
+        execution = self._facts.execution if self._facts is not None else None
+        return pending_approvals(execution) if isinstance(execution, RunExecution) else ()
 
     async def read_to(self, number: int) -> None:
         """Count facts and messages up to this entry. Others may go on meanwhile."""
