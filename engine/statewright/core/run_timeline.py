@@ -185,6 +185,14 @@ class RunTimeline:
         moved = [each for each in own if each.row is not None and each.to != each.source]
         return (moved or own or list(decisions))[-1]
 
+    def visited(self, instance: str, number: int) -> frozenset[str]:
+        """The states in which an instance has been up to this entry; none for one that was not there."""
+        machine = self._index.machines.get(instance)
+        marks = self._index.marks_between(instance, 0, self._number(number))
+        if machine is None or not marks:
+            return frozenset()
+        return frozenset((self.machines[machine].form.initial, *(mark.state for mark in marks)))
+
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @property
@@ -229,6 +237,16 @@ class RunTimeline:
             known=known,
             messages=tuple(facts.messages(number)) if facts is not None and known else (),
         )
+
+    def instance_at(self, name: str, number: int) -> InstanceNow:
+        """An instance as it was after this entry, also one that had ended. Raises ConfigurationError where it was not there."""
+        known = self._facts is not None and self._number(number) <= self._facts.known_to
+        here = self._index.mark(name, number) is not None or name in (self.header.machine, *self._index.live[number])
+        machine = self._index.machines.get(name, name)
+        if not here or machine not in self.machines:
+            cure = f"those that there are: {', '.join(each.name for each in self.at(number).instances)}"
+            raise ConfigurationError(f"no instance {name!r} is there", where=f"run {self.run_id}, entry {number}", cure=cure)
+        return self._instance(name, number, known=known)
 
     def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
