@@ -64,6 +64,12 @@ def test_a_decision_is_named_by_the_number_that_show_prints(added: Place) -> Non
     assert re.search(r"no decision 99.*numbered from 1 to \d+, as `statewright show` prints them", outside.err, re.DOTALL)
 
 
+def test_the_first_decision_names_payloads_that_are_no_messages_and_is_explained_too(added: Place) -> None:
+    said = added.run("why", "mine", "1")
+    assert (said.code, said.err) == (0, "")
+    assert "row        RUN-01, to queued: the admission is on record before anything happens" in said.out
+
+
 def posts_once(messages: Messages) -> dict[str, object]:
     last = messages[-1]
     return {"content": "done"} if last["role"] == "tool" else asks_for("post", "call_7", amount=5)
