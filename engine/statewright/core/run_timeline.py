@@ -230,6 +230,10 @@ class RunTimeline:
             messages=tuple(facts.messages(number)) if facts is not None and known else (),
         )
 
+    def visited(self, instance: str, number: int) -> tuple[str, ...]:
+        """The states in which an instance has been after this entry, in the order in which it came into them."""
+        return self._index.visited(instance, self._number(number))
+
     def change(self, before: int, after: int) -> Change:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
         if before > after:

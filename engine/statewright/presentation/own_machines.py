@@ -148,7 +148,7 @@ class ShownMachine:
         first_us: int | None = None
         for stored, entry in zip(self.stored[1:], self.record.entries, strict=True):
             for decision in entry.decisions:
-                event = _event(self.run.run_id, entry, decision)
+                event = own_event(self.run.run_id, entry, decision)
                 first_us = event.at_us if first_us is None else first_us
                 words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
                 console.print(TimelineLine((event.at_us - first_us) / 1_000_000, event, "", in_brief(words)).text(width))
@@ -163,7 +163,8 @@ async def shown_machine(journal: Journal, run_id: str) -> ShownMachine:
     return ShownMachine(await recorded_run(journal, run_id, record), stored, record, len(waiting))
 
 
-def _event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+def own_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+    """A decision of such a run as observers saw it; its event is not read, since its class is not here."""
     note = ""
     if decision.ignored is not None:
         note = f"ignored ({decision.ignored})"
