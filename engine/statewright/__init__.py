@@ -59,7 +59,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.agent.profiles": ("PROFILES", "Profile"),
     "statewright.core.replay": ("Replayed", "replay"),
     "statewright.core.run_timeline": ("RunTimeline",),
-    "statewright.core.moment": ("Change", "CommandUnderWay", "FactChange", "InstanceNow", "Moment", "StateChange"),
+    "statewright.core.moment": ("CommandUnderWay", "FactChange", "InstanceNow", "Moment", "MomentChange", "StateChange"),
     "statewright.core.explanation": ("AnsweredQuestion", "Explanation", "OtherRow", "UnmetCondition"),
     "statewright.runtime.shutdown": ("GracefulShutdown",),
     "statewright.views.state": (

@@ -18,7 +18,7 @@ from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
 from statewright.core.explanation import AnsweredQuestion, Explanation, OtherRow, UnmetCondition
 from statewright.core.fork import fork
-from statewright.core.moment import Change, CommandUnderWay, FactChange, InstanceNow, Moment, StateChange
+from statewright.core.moment import CommandUnderWay, FactChange, InstanceNow, Moment, MomentChange, StateChange
 from statewright.core.replay import Replayed, replay
 from statewright.core.run_timeline import RunTimeline
 from statewright.hooks import (
@@ -95,7 +95,6 @@ __all__ = [
     "Block",
     "BudgetConfig",
     "CallerError",
-    "Change",
     "ChildRun",
     "Citation",
     "CommandUnderWay",
@@ -134,6 +133,7 @@ __all__ = [
     "ModelReply",
     "ModelRequest",
     "Moment",
+    "MomentChange",
     "OnLimit",
     "OpaquePart",
     "OtherRow",

@@ -10,4 +10,12 @@ ACTING_ALONE = (
     "that comes in another state is about nothing, and RUN-98 has it"
 )
 
-REASONS: Mapping[str, str] = {f"RUN-100 dropped in {state}": ACTING_ALONE for state in NOT_ACTING}
+WAITING_ALONE = (
+    "equivalent for any run: RUN-178 asks whether a tool waits for runs of its own, and one does only while the run is acting; "
+    "in awaiting_approval no tool has begun, and RUN-83 or RUN-174 is taken"
+)
+
+REASONS: Mapping[str, str] = {
+    **{f"RUN-100 dropped in {state}": ACTING_ALONE for state in NOT_ACTING},
+    "RUN-178 to acting instead of SAME": WAITING_ALONE,
+}

@@ -10,13 +10,14 @@ from random import Random
 from typing import TypedDict
 
 from statewright.core.surroundings import Remainder, ReplySigns, RequestSigns, Summary, VerdictSigns
-from statewright_evidence.proofs.composition.outside import Activity, Pending
+from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending
 from statewright_states.call.commands import CallOutcome, ReportCall
 from statewright_states.call.events import AttemptFailed, AttemptReplied, BackoffElapsed, ReplyBegan, StepDeadline
 from statewright_states.errors import Fault
 from statewright_states.form.row import Event
 from statewright_states.run.commands import CancelTool, SkipTool, StopTool
 from statewright_states.run.events import (
+    ChildEnded,
     ContextBuilt,
     ContextFailed,
     LaneGranted,
@@ -26,13 +27,26 @@ from statewright_states.run.events import (
     StartDenied,
 )
 from statewright_states.run.facts import CutOff, Finish
-from statewright_states.tool.events import ApprovalGiven, NobodyToAsk, ToolAssessed, ToolDeadline, ToolFailed, ToolReturned
+from statewright_states.tool.events import (
+    ApprovalGiven,
+    ChildQuestion,
+    NobodyToAsk,
+    ToolAssessed,
+    ToolDeadline,
+    ToolFailed,
+    ToolReturned,
+    ToolWaits,
+)
 from statewright_states.tool.facts import Assessment
 from statewright_states.words.tool_effects import ToolEffect
-from statewright_states.words.vocabulary import Purpose, ToolRequest
+from statewright_states.words.vocabulary import Purpose, Status, StopReason, ToolRequest
 
 TIMERS = (Activity.RUN_TIMER, Activity.STEP_TIMER)
 ASKED = (Activity.PERSON, Activity.OUTCOME)
+PERSONS = (*ASKED, Activity.CHILD)
+"""What waits for persons, in this run or in one that a tool has begun."""
+REPEATABLE = (ToolEffect.READ, ToolEffect.IDEMPOTENT)
+"""The tools that may begin runs of their own."""
 ACTORS = ("ann", "Ann ", "bob", "carl", "dora", "eve")
 FAULTS = (Fault.TRANSIENT, Fault.TRANSIENT, Fault.UNAVAILABLE, Fault.OVERFLOW, Fault.REJECTED)
 
@@ -42,6 +56,11 @@ class Tries(TypedDict):
 
     max_attempts: int
     fallbacks: int
+
+
+def child_ended(child: str) -> ChildEnded:
+    """The end of a run that a tool has begun; its id is that of the call, and its number there."""
+    return ChildEnded(child, child.rpartition(".")[0], Status.SUCCESS, StopReason.COMPLETED, 1, 1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +76,10 @@ class Outcomes:
         match pending.activity:
             case Activity.ADMISSION:
                 raise AssertionError("a world begins with a run that is admitted")
+            case Activity.CHILD if pending.machine == RUN:
+                return child_ended(pending.subject)
             case Activity.CHILD:
-                raise AssertionError("the tools of a world begin no runs")
+                return ToolWaits(() if self.chance.random() < 0.7 else self._questions())
             case Activity.LANE:
                 return LaneGranted()
             case Activity.CONTEXT:
@@ -73,8 +94,7 @@ class Outcomes:
             case Activity.ASSESSMENT:
                 return self._assessment(pending.machine)
             case Activity.TOOL:
-                late = ToolDeadline("too late")
-                return self.chance.choice((ToolReturned("result", "result"), ToolFailed("error", "error"), late))
+                return self._of_tool(pending.machine)
             case Activity.PERSON:
                 return NobodyToAsk("nobody is there") if self._in(12) else self._decision(pending.arguments)
             case Activity.OUTCOME:
@@ -160,6 +180,16 @@ class Outcomes:
             cached_input_tokens=0,
             reasoning_tokens=0,
             cost_microusd=1,
+        )
+
+    def _of_tool(self, tool: str) -> Event:
+        if self.asked_for[tool].effect in REPEATABLE and self._in(2):
+            return ToolWaits(self._questions())
+        return self.chance.choice((ToolReturned("result", "result"), ToolFailed("error", "error"), ToolDeadline("too late")))
+
+    def _questions(self) -> tuple[ChildQuestion, ...]:
+        return tuple(
+            ChildQuestion("child", f"tool-{at}", "id", "tool", "{}", "digest") for at in range(self.chance.choice((1, 2)))
         )
 
     def _assessment(self, tool: str) -> ToolAssessed:

@@ -10,6 +10,7 @@ from random import Random
 from statewright_states.form.row import SAME, Event
 from statewright_states.form.table import Taken
 from statewright_states.run.commands import (
+    AskOutcome,
     CallModel,
     CancelTool,
     DropOldExchanges,
@@ -17,6 +18,7 @@ from statewright_states.run.commands import (
     PlanCompaction,
     ReplaceOldExchanges,
     SkipTool,
+    StopTool,
     WatchRunDeadline,
     WithdrawOutcomeQuestion,
 )
@@ -76,6 +78,8 @@ S = RunState
 ASKING = (S.GENERATING, S.COMPACTING, S.EVALUATING, S.CLOSING)
 OPEN_PHASES = (CallPhase.WAITING, CallPhase.ASSESSING, CallPhase.ASKED, CallPhase.DECIDED, CallPhase.LAUNCHED)
 ORDER = tuple(CallPhase)
+LEAVES_TO_PERSONS = (PersonAsked, CallDecided, CallWaits, ToolSettled, ToolOutcomeUnknown)
+"""After which nothing but persons may be left to wait for. (A statement about a lost outcome settles its call at once.)"""
 
 
 def settings(chance: Random) -> RunSettings:
@@ -189,8 +193,12 @@ def _about_tools(facts: RunFacts, chance: Random) -> Sequence[Event]:
             case CallPhase.LAUNCHED if call.waits:
                 events += [CallWaits(tool, False)]
             case CallPhase.LAUNCHED:
-                events += [CallWaits(tool, chance.random() < 0.8)] if chance.random() < 0.3 else []
-                events += [ToolSettled(tool, size), ToolOutcomeUnknown(tool, size), PersonAsked(tool)]
+                events += [
+                    CallWaits(tool, chance.random() < 0.8),
+                    ToolSettled(tool, size),
+                    ToolOutcomeUnknown(tool, size),
+                    PersonAsked(tool),
+                ]
             case CallPhase.UNKNOWN:
                 stated = (OutcomeStated(tool, go_on, who, "") for go_on in (True, False) for who in ("Somebody", "another"))
                 events += [*stated] if facts.paused else [*stated, ToolSettled(tool, size)]
@@ -310,17 +318,21 @@ def _its_time_is_watched_unless_only_persons_are_waited_for(step: Witness[RunFac
     for command in started:
         assert command.left_us == (max(limit_us - used_us, 0) if limit_us else None), f"{taken.row.id} starts another timer"
         assert step.facts.paused or taken.row.id in ("RUN-02", "RUN-81", "RUN-82", "RUN-83"), f"{taken.row.id} starts it anew"
-    if taken.facts.paused and taken.to not in RUN.final:
+    if taken.to not in RUN.final:
         phases = {call.phase for call in taken.facts.tools if not call.waits}
-        assert not phases & {CallPhase.ASSESSING, CallPhase.LAUNCHED}, f"{taken.row.id}: its time stands still while it works"
+        at_work = phases & {CallPhase.ASSESSING, CallPhase.LAUNCHED}
         asked = phases & {CallPhase.ASKED, CallPhase.UNKNOWN} or any(call.waits for call in taken.facts.tools)
-        assert asked, f"{taken.row.id}: its time stands still, and nobody is asked"
+        assert not (taken.facts.paused and at_work), f"{taken.row.id}: its time stands still while it works"
+        stands_still = taken.facts.paused or at_work or not asked or not isinstance(step.event, LEAVES_TO_PERSONS)
+        assert stands_still, f"{taken.row.id}: its time runs, and only persons are waited for"
+        assert asked or not taken.facts.paused, f"{taken.row.id}: its time stands still, and nobody is asked"
     if isinstance(step.event, ChildEnded):
         assert step.state is S.ACTING, f"{taken.row.id} counts a run where no tool runs"
         assert step.event.run in taken.facts.children, f"{taken.row.id} counts a run, and does not remember it"
         assert taken.facts.tokens == step.facts.tokens + 1, f"{taken.row.id} counts a run otherwise"
     waiting = [call.request.tool for call in taken.facts.tools if call.waits]
     assert not (taken.facts.stop and waiting), f"{taken.row.id}: {waiting[0]} waits for persons after a stop"
+    assert taken.to is S.ACTING or not waiting, f"{taken.row.id}: {waiting[0]} waits for persons, and the run does not act"
 
 
 def _a_stop_asks_nothing_new(taken: Taken[RunFacts]) -> None:
@@ -338,7 +350,14 @@ def _what_an_event_calls_for_is_commanded(event: Event, taken: Taken[RunFacts]) 
         case OutcomeStated() if event.go_on:
             assert WithdrawOutcomeQuestion in given, f"{taken.row.id} leaves a question open that has its answer"
             assert not taken.facts.paused or taken.to in RUN.final, f"{taken.row.id} goes on without its deadline"
+        case StopRequested() if taken.to not in RUN.final:
+            launched = {call.request.tool for call in taken.facts.tools if call.phase is CallPhase.LAUNCHED}
+            told = {command.request.tool for command in taken.commands if isinstance(command, StopTool)}
+            assert told == launched, f"{taken.row.id} tells {told} to stop, and {launched} are under way"
         case Resumed() if taken.to not in (S.ACCEPTED, S.QUEUED):
+            lost = {call.request.tool for call in taken.facts.tools if call.phase is CallPhase.UNKNOWN}
+            asked = {command.tool for command in taken.commands if isinstance(command, AskOutcome)}
+            assert asked == lost, f"{taken.row.id} asks about {asked}, and the outcomes of {lost} are lost"
             assert (WatchRunDeadline in given) != taken.facts.paused, f"{taken.row.id} takes a run up without its deadline"
         case _:
             pass

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from random import Random
 
 import pytest
 
-from outcomes import ASKED, TIMERS
+from outcomes import PERSONS, TIMERS
 from statewright_evidence.proofs.composition.outside import Activity
+from statewright_states.frozen import replace
 from statewright_states.run.events import OutcomeStated
 from statewright_states.run.facts import EvaluationMode, OnLimit, RunSettings, RunState
 from statewright_states.tool.events import ApprovalGiven
@@ -51,16 +53,21 @@ def some_settings(chance: Random) -> RunSettings:
     )
 
 
-def worlds(lives: int = LIVES) -> Iterator[World]:
-    for seed in range(lives):
+def settings_with_tools(chance: Random) -> RunSettings:
+    """Limits under which tools begin in most lives."""
+    return replace(some_settings(chance), max_steps=3, max_tool_calls=None, max_identical_calls=0, window_tokens=0)
+
+
+def worlds(settings: Callable[[Random], RunSettings]) -> Iterator[World]:
+    for seed in range(LIVES):
         chance = Random(seed)
-        yield World(chance, some_settings(chance), max_attempts=MAX_ATTEMPTS, fallbacks=FALLBACKS)
+        yield World(chance, settings(chance), max_attempts=MAX_ATTEMPTS, fallbacks=FALLBACKS)
 
 
-def holds_in_every_life(live: Callable[[World], None]) -> None:
+def holds_in_every_life(live: Callable[[World], None], settings: Callable[[Random], RunSettings] = some_settings) -> None:
     """Run ``live`` in many worlds; fails with the shortest life in which it does not hold."""
     failures: list[tuple[int, str]] = []
-    for world in worlds():
+    for world in worlds(settings):
         try:
             live(world)
         except AssertionError as failure:
@@ -84,7 +91,7 @@ def test_no_limit_is_passed() -> None:
         world.calms_down()
         facts, limits = world.facts, world.facts.settings
         assert facts.attempt_steps <= limits.max_steps, world.told("steps")
-        assert facts.model_calls <= world.requests, world.told("more requests counted than made")
+        assert facts.model_calls <= world.requests + len(world.counted), world.told("more requests counted than made")
         if limits.max_model_calls is not None:
             assert world.requests <= limits.max_model_calls, world.told("model calls")
         if facts.stop_reason is StopReason.BUDGET_EXCEEDED:
@@ -102,7 +109,7 @@ def test_every_request_is_counted_by_the_run_or_by_the_call_that_it_gave_up() ->
         world.anything_happens(world.chance.randrange(40))
         world.calms_down()
         given_up = world.calls[f"call-{world.facts.calls}"].facts.attempts if world.facts.in_call else 0
-        assert world.facts.model_calls + given_up == world.requests, world.told("requests")
+        assert world.facts.model_calls + given_up == world.requests + len(world.counted), world.told("requests")
 
     holds_in_every_life(live)
 
@@ -112,7 +119,7 @@ def test_a_stop_waits_for_no_person() -> None:
         world.anything_happens(world.chance.randrange(30))
         if not world.run.ended:
             world.stops()
-        world.calms_down(silent=(*TIMERS, *ASKED))
+        world.calms_down(silent=(*TIMERS, *PERSONS))
         assert not unsettled(world), world.told(unsettled(world))
 
     holds_in_every_life(live)
@@ -149,9 +156,41 @@ def test_a_death_sends_a_request_again_without_counting_it_twice() -> None:
         world.dies()
         assert world.facts == before, world.told("a death alone changed the facts")
         world.calms_down()
-        assert world.facts.model_calls <= world.requests, world.told("requests")
+        assert world.facts.model_calls <= world.requests + len(world.counted), world.told("requests")
 
     holds_in_every_life(live)
+
+
+def a_tool_waits(world: World) -> bool:
+    return any(call.waits for call in world.facts.tools)
+
+
+def comes_to(world: World, wanted: Callable[[World], bool]) -> None:
+    """Let what is going on outside come to its end, one after another, until ``wanted`` holds or nothing is left."""
+    while not wanted(world) and (ordinary := [entry for entry in world.pending if entry.activity not in TIMERS]):
+        world.happens(world.chance.choice(ordinary))
+
+
+ABOUT_CHILDREN = (
+    *("RUN-70", "RUN-102", "RUN-103", "RUN-175", "RUN-176", "RUN-177", "RUN-178", "RUN-179", "RUN-181"),
+    *("TOOL-28", "TOOL-50", "TOOL-95"),
+)
+
+
+def test_whatever_comes_while_a_tool_waits_for_a_run_of_its_own_all_settles_once_and_all_is_counted_once() -> None:
+    taken = Counter[str]()
+
+    def live(world: World) -> None:
+        comes_to(world, a_tool_waits)
+        world.anything_happens(world.chance.randrange(20))
+        world.calms_down()
+        assert not unsettled(world), world.told(unsettled(world))
+        given_up = world.calls[f"call-{world.facts.calls}"].facts.attempts if world.facts.in_call else 0
+        assert world.facts.model_calls + given_up == world.requests + len(world.counted), world.told("requests")
+        taken.update(world.taken)
+
+    holds_in_every_life(live, settings_with_tools)
+    assert not [row for row in ABOUT_CHILDREN if not taken[row]], f"no life comes there; taken were {taken}"
 
 
 # -- single lives, told --------------------------------------------------------------------------------------------------
@@ -179,7 +218,7 @@ def waiting_while_acting(world: World) -> bool:
 def test_a_stop_skips_a_released_call_that_still_waits_for_a_person() -> None:
     world = first_world(waiting_while_acting)
     world.stops()
-    world.calms_down(silent=(*TIMERS, *ASKED))
+    world.calms_down(silent=(*TIMERS, *PERSONS))
     assert world.run.state is RunState.PARTIAL
     assert world.facts.stop_reason is StopReason.INTERRUPTED
     assert settled_as(world, ToolState.SKIPPED)

@@ -86,7 +86,8 @@ class Walker(Generic[F]):
         choices = [self._decide(state, facts, event) for event in self.possible(state, facts, chance)]
         unknown = [step for step in choices if step.id not in self.witnesses]
         living = [step for step in choices if not self._ends(step)]
-        preferred = unknown or (living if chance.random() < 0.9 else []) or choices
+        moving = [step for step in living if isinstance(step.decision, Taken) and step.decision.to != state]
+        preferred = unknown or (moving if chance.random() < 0.3 else []) or (living if chance.random() < 0.9 else []) or choices
         return chance.choice(preferred)
 
     def _ends(self, step: Witness[F]) -> bool:

@@ -3,8 +3,9 @@
 The three machines meet here by the router of the engine: a command of one becomes an event of another.
 What the engine would do outside (send a request, run a tool, ask a person) becomes a ``Pending`` entry, and the test
 decides what comes of it, when, and whether the process dies before. Whatever one event leads to inside is carried out
-before the next thing happens, as one batch of the journal would be. Chance comes to longer lives and larger numbers than
-the model, which comes to everything within its bounds.
+before the next thing happens, as one batch of the journal would be. Tools may begin runs of their own: of these the world
+knows that they wait for persons, that they end, are found again after a death, and may end late. Chance comes to longer
+lives and larger numbers than the model, which comes to everything within its bounds.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from outcomes import ASKED, TIMERS, Outcomes
 from statewright.core.links import Route
 from statewright.core.routing import ROUTER
 from statewright_evidence.proofs.composition.outside import CALL as CALL_NAME
-from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending, begun
+from statewright_evidence.proofs.composition.outside import RUN, Activity, Pending, begun, goes_on, stopped
 from statewright_states.call.commands import SendRequest
 from statewright_states.call.events import ReplyBegan
 from statewright_states.call.table import CALL
@@ -26,10 +27,11 @@ from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Ignored, Refused, Table, Taken
 from statewright_states.frozen import replace
 from statewright_states.run.commands import CallModel
-from statewright_states.run.events import RunAdmitted
-from statewright_states.run.facts import CallPhase, RunFacts, RunSettings
+from statewright_states.run.events import ChildEnded, RunAdmitted
+from statewright_states.run.facts import CallPhase, RunFacts, RunSettings, RunState
 from statewright_states.run.table import RUN as RUN_TABLE
-from statewright_states.tool.events import ToolResumed
+from statewright_states.tool.commands import StartTool
+from statewright_states.tool.events import ToolResumed, ToolWaits
 from statewright_states.tool.facts import Approval, ToolState
 from statewright_states.tool.table import TOOL
 from statewright_states.words.approval import WithoutAPerson
@@ -70,6 +72,10 @@ class World:
         self.outcomes = Outcomes(chance, {"max_attempts": max_attempts, "fallbacks": fallbacks})
         self.requests = 0
         """Requests put on the wire, retries counted, lost ones not."""
+        self.children: dict[str, list[str]] = {}
+        """The runs that each tool has begun, by the call: found again when it runs again."""
+        self.counted: set[str] = set()
+        """Those whose end came while the run acts. Each has made one request."""
         self.pending: list[Pending] = []
         self.taken: Counter[str] = Counter()
         self.trace: list[str] = []
@@ -112,6 +118,16 @@ class World:
         self.taken[decision.row.id] += 1
         for command in decision.commands:
             self._carry_out(command)
+        if machine.ended and machine.name in self.children:  # only what has not ended yet may still come, late
+            self.pending = [entry for entry in self.pending if entry.subject not in self.counted]
+        if machine is self.run and not self.run.ended:
+            self._persons_are_waited_for_while_it_acts()
+
+    def _persons_are_waited_for_while_it_acts(self) -> None:
+        if self.run.state is not RunState.ACTING:
+            assert not any(call.waits for call in self.facts.tools), self.told("a tool waits, and the run does not act")
+            asks = self.run.state is RunState.AWAITING_APPROVAL
+            assert asks or not self.facts.paused, self.told(f"the run's time stands still in {self.run.state}")
 
     def _carry_out(self, command: Command) -> None:
         if isinstance(command, CallModel):
@@ -127,8 +143,10 @@ class World:
                     self._inside.append((self.run, self.outcomes.of(pending)))
                 else:
                     self.pending.append(pending)
+                if isinstance(command, StartTool):  # it finds the runs that it has begun before
+                    self.pending += [child_of(child) for child in self.children.get(command.tool, ())]
             case _:  # what is given up may still come, late: a thread cannot be killed, and a person may have answered already
-                pass
+                self.pending = [stopped(command, entry) for entry in self.pending]
 
     def _machine(self, table: str, name: str) -> Machine:
         if table == RUN:
@@ -147,10 +165,23 @@ class World:
         event = self.outcomes.of(pending)
         if isinstance(event, ReplyBegan):
             self.pending.append(pending._replace(activity=Activity.REPLY))
+        if isinstance(event, ChildEnded) and self.run.state is RunState.ACTING:
+            self.counted.add(event.run)
         self.trace.append(f"- {event}")
         self.tell(machine, event)
+        if isinstance(event, ToolWaits) and not machine.ended:
+            self._waits(pending, event)
         if pending.activity in ASKED and pending not in self.pending and self._still_open(pending):
             self.pending.append(pending)
+
+    def _waits(self, tool: Pending, event: ToolWaits) -> None:
+        """A tool waits for a run that it has begun, or goes on, as it does where a stop has reached that run."""
+        if event.questions and tool.activity is Activity.TOOL:
+            begun_before = self.children.setdefault(tool.machine, [])
+            begun_before.append(f"{tool.machine}.{len(begun_before) + 1}")
+            self.pending.append(child_of(begun_before[-1]))
+        waits = event.questions and not self.facts.stop
+        self.pending.append(tool._replace(activity=Activity.CHILD) if waits else goes_on(tool))
 
     def _still_open(self, question: Pending) -> bool:
         """Whether a statement left its question open: it was not counted, or is about another version of the call."""
@@ -220,8 +251,13 @@ class World:
                 break
             self.happens(self.chance.choice(ordinary))
         assert self.run.ended, self.told(f"the run hangs in {self.run.state}")
-        for entry in list(self.pending):
-            self.happens(entry)
+        while self.pending:
+            self.happens(self.pending[0])
+
+
+def child_of(child: str) -> Pending:
+    """That this run ends, which a tool has begun."""
+    return Pending(Activity.CHILD, subject=child)
 
 
 def unsettled(world: World) -> list[str]:

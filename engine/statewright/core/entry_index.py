@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from statewright.core.under_way import Given, Shape, UnderWay
+from statewright.core.under_way import OpenCommand, Shape, UnderWay
 
 
 class StateMark(NamedTuple):
@@ -29,7 +29,7 @@ class EntryIndex:
         self._under_way = UnderWay(reports)
         self.times_us: list[int] = [started_at_us]
         """The time of each entry."""
-        self.open: list[tuple[Given, ...]] = [()]
+        self.open: list[tuple[OpenCommand, ...]] = [()]
         """The commands under way after each entry."""
         self.live: list[tuple[str, ...]] = [()]
         """The instances that live after each entry."""

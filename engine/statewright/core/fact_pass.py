@@ -29,7 +29,7 @@ class FactMark(NamedTuple):
     facts: Any
 
 
-class Said(NamedTuple):
+class SaidSoFar(NamedTuple):
     """The messages after an entry: the first so many of a transcript."""
 
     transcript: Transcript | None
@@ -44,7 +44,7 @@ class FactPass:
         self._journal = journal
         self._comparison = ReplayComparison(run_id, execution, settled=sys.maxsize)
         self._facts: dict[str, list[FactMark]] = {execution.main.name: [FactMark(0, execution.main.facts)]}
-        self._said: list[Said] = [self._messages_now()]
+        self._said: list[SaidSoFar] = [self._messages_now()]
 
     @property
     def known_to(self) -> int:
@@ -74,11 +74,11 @@ class FactPass:
                 )
             payloads.load_message(digest, data)
 
-    def _messages_now(self) -> Said:
+    def _messages_now(self) -> SaidSoFar:
         if not isinstance(self.execution, RunExecution):
-            return Said(None, 0)
+            return SaidSoFar(None, 0)
         transcript = self.execution.conversation.transcript
-        return Said(transcript, len(transcript.messages))
+        return SaidSoFar(transcript, len(transcript.messages))
 
     # -- looking up --------------------------------------------------------------------------------------------------
 

@@ -94,7 +94,7 @@ MISSING_FACT = MissingFact()
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class MomentChange:
     """What differs between two moments: ``before`` and ``after`` are the numbers of their entries.
 
     ``said`` are messages that the later moment has behind those that both have in common, ``removed`` says how many of the

@@ -23,9 +23,9 @@ from statewright.core.described_machines import DescribedMachine, machines_of
 from statewright.core.entry_index import EntryIndex
 from statewright.core.explanation import Explanation, explain_decision
 from statewright.core.fact_pass import FactPass
-from statewright.core.moment import Change, CommandUnderWay, InstanceNow, Moment, StateChange, facts_changed
+from statewright.core.moment import CommandUnderWay, InstanceNow, Moment, MomentChange, StateChange, facts_changed
 from statewright.core.replay import execution_for
-from statewright.core.under_way import Given, Shape
+from statewright.core.under_way import OpenCommand, Shape
 from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, decode
 from statewright.journal.reading import entry_of_run, read_header
 from statewright_states.errors import (
@@ -80,7 +80,7 @@ class RunTimeline:
         try:
             timeline._facts = FactPass(journal, run_id, await execution_for(journal, header, table))
         except (ReplayDiverged, NotAJournal, JournalDamaged) as error:
-            timeline.facts_problem = f"{error.what} ({error.where})"
+            timeline.facts_problem = f"{error.what}; {error.cure}"
         return timeline
 
     async def refresh(self) -> int:
@@ -200,7 +200,7 @@ class RunTimeline:
             try:
                 await self._facts.through(entry, self.header.format if entry.format is None else entry.format)
             except JournalError as error:
-                self.facts_problem = f"{error.what} ({error.where})"
+                self.facts_problem = f"{error.what}; {error.cure}"
             if monotonic() > until:
                 await asyncio.sleep(0)
                 until = monotonic() + SLICE_S
@@ -234,7 +234,7 @@ class RunTimeline:
         """The states in which an instance has been after this entry, in the order in which it came into them."""
         return self._index.visited(instance, self._number(number))
 
-    def change(self, before: int, after: int) -> Change:
+    def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
         if before > after:
             before, after = after, before
@@ -242,7 +242,7 @@ class RunTimeline:
         earlier, later = self._number(before), self._number(after)
         moved = list(index.moved(earlier, later, self._shapes))
         old, new = index.open[earlier], index.open[later]
-        plain = Change(
+        plain = MomentChange(
             before=earlier,
             after=later,
             states=tuple(change for name in moved if (change := self._state_change(name, earlier, later)) is not None),
@@ -294,5 +294,5 @@ class RunTimeline:
         return number
 
 
-def _under_way(given: Given, at_us: int) -> CommandUnderWay:
+def _under_way(given: OpenCommand, at_us: int) -> CommandUnderWay:
     return CommandUnderWay(given.id, given.command, given.data, given.instance, given.since_us, at_us - given.since_us)

@@ -44,7 +44,7 @@ TAKEN_UP = frozenset({Resumed.__name__, ToolResumed.__name__})
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class OpenCommand:
     """A command that is under way, since when, and whose it is."""
 
     id: str
@@ -59,21 +59,21 @@ class UnderWay:
 
     def __init__(self, reports: Iterable[str] = ()) -> None:
         self._reports = frozenset(reports)
-        self._open: dict[str, Given] = {}
-        self._now: tuple[Given, ...] = ()
+        self._open: dict[str, OpenCommand] = {}
+        self._now: tuple[OpenCommand, ...] = ()
+        self._changed = False
 
-    def after(self, decision: Shape, at_us: int, *, ended: bool) -> tuple[Given, ...]:
+    def after(self, decision: Shape, at_us: int, *, ended: bool) -> tuple[OpenCommand, ...]:
         """What is under way after this decision too; ``ended``: its instance has ended with it."""
-        before = dict(self._open)
         machine, instance, event = decision["machine"], decision["instance"], decision["event"]
         if (cause := decision.get("cause")) is not None and event not in NOT_THE_LAST:
-            self._open.pop(cause, None)
+            self._close(cause)
         if event in TAKEN_UP or ended:
             self._call_off(instance)
         for command in () if ended else decision.get("commands", ()):
             self._give(machine, instance, command, at_us)
-        if self._open != before:
-            self._now = tuple(self._open.values())
+        if self._changed:
+            self._now, self._changed = tuple(self._open.values()), False
         return self._now
 
     def _give(self, machine: str, instance: str, command: Shape, at_us: int) -> None:
@@ -85,11 +85,16 @@ class UnderWay:
         else:
             awaited = name not in self._reports
         if awaited:
-            self._open[command["id"]] = Given(command["id"], name, data, instance, at_us)
+            self._open[command["id"]] = OpenCommand(command["id"], name, data, instance, at_us)
+            self._changed = True
 
     def _call_off(self, instance: str, command: str | None = None, tool_call: str | None = None) -> None:
         """Nothing that this instance commanded goes on; or nothing of this kind, about this tool call where one is named."""
         for given in [each for each in self._open.values() if each.instance == instance]:
             same = tool_call is None or given.data.get("tool") == tool_call
             if command is None or (given.command == command and same):
-                del self._open[given.id]
+                self._close(given.id)
+
+    def _close(self, command_id: str) -> None:
+        if self._open.pop(command_id, None) is not None:
+            self._changed = True

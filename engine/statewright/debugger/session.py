@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from statewright.core.moment import Change, InstanceNow, Moment
+from statewright.core.moment import InstanceNow, Moment, MomentChange
 from statewright.core.run_timeline import RunTimeline
 from statewright.debugger.entry_lines import EntryLines
 from statewright.debugger.stops import Breakpoint, Meets
@@ -23,7 +23,7 @@ LOOKED_AT_ONCE = 50
 Find = Callable[[int], Awaitable[bool]]
 
 
-class Decide(Protocol):
+class LeaveDecision(Protocol):
     """Leaves a person's decision about a tool call for the run, and says in a line what became of it."""
 
     async def __call__(self, call: str, approve: bool, comment: str) -> str: ...
@@ -36,7 +36,7 @@ class DebugSession:
     """
 
     def __init__(
-        self, journal: Journal, timeline: RunTimeline, *, command_line: Sequence[str] = (), decide: Decide | None = None
+        self, journal: Journal, timeline: RunTimeline, *, command_line: Sequence[str] = (), decide: LeaveDecision | None = None
     ) -> None:
         self.journal = journal
         self.timeline = timeline
@@ -109,7 +109,7 @@ class DebugSession:
         return self.timeline.at(self.position)
 
     @property
-    def change(self) -> Change:
+    def change(self) -> MomentChange:
         """What this entry did; nothing for the header."""
         return self.timeline.change(max(self.position - 1, 0), self.position)
 

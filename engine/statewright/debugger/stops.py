@@ -7,11 +7,13 @@ A breakpoint is written ``KIND=VALUE``: ``state=…``, ``row=…``, ``event=…`
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import fields
 from decimal import Decimal, InvalidOperation
 
 from statewright.core.explanation import answer_in_words
+from statewright.core.moment import Moment
 from statewright.core.run_timeline import RunTimeline
-from statewright.journal.entry import RecordedDecision
+from statewright.journal.entry import TABLES, RecordedDecision
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass
@@ -39,6 +41,7 @@ def breakpoint_of(text: str, timeline: RunTimeline) -> Breakpoint:
         named = BY_DECISION[kind](value, timeline)
         return Breakpoint(f"{kind}={value}", _decision(named))
     if kind in BY_MOMENT:
+        _require_facts(timeline, "break")
         return Breakpoint(f"{kind}={value}", BY_MOMENT[kind](value, timeline))
     answers = _questions(timeline)
     if kind not in answers:
@@ -168,12 +171,25 @@ def _reached(kind: str, field: str, limit: Decimal, value: str) -> Meets:
 BY_MOMENT: Mapping[str, Callable[[str, RunTimeline], Meets]] = {"text": _text, "cost": _cost, "tokens": _tokens}
 """Breakpoints for which facts or messages have to be known."""
 
+def _require_facts(timeline: RunTimeline, command: str) -> None:
+    if timeline.facts_problem:
+        what = f"facts and messages of this run are not known: {timeline.facts_problem}"
+        raise ConfigurationError(what, where=command, cure="stop at a state, a row, an event or an answer")
+
+
+FACTS = frozenset(each.name for table in TABLES.values() for each in fields(table.new_facts()))
+"""The facts of our machines."""
+
 # -- facts that are watched ------------------------------------------------------------------------------------------
 
 
-def watch_of(field: str, timeline: RunTimeline) -> Breakpoint:
-    """Stops where this fact of any instance changes; ``INSTANCE.FIELD`` means that of one instance."""
+def watch_of(field: str, timeline: RunTimeline, moment: Moment) -> Breakpoint:
+    """Stops where this fact of any instance changes; ``INSTANCE.FIELD`` means that of one instance. Raises ConfigurationError."""
+    _require_facts(timeline, "watch")
     instance, _, name = field.rpartition(".")
+    known = {each for at in moment.instances for each in at.fields()} | FACTS
+    if name not in known:
+        raise ConfigurationError(f"no machine of this run has the fact {name!r}", where="watch", cure=did_you_mean(name, sorted(known)))
 
     async def meets(timeline: RunTimeline, entry: int) -> bool:
         await timeline.read_to(entry)

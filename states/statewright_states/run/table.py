@@ -132,7 +132,7 @@ STOPPED, CUT_OFF, OUT_OF_REACH = skip_all("stopped"), skip_all("cut off"), skip_
 
 # fmt: off
 RUN: Table[RunFacts] = Table(
-    "run", RunState, facts=RunFacts, initial=S.ACCEPTED, final=ENDS, fold=fold,
+    "run", RunState, facts=RunFacts, initial=S.ACCEPTED, final=ENDS, fold=fold, ignores=IGNORES,
     happy=("RUN-01", "RUN-02", "RUN-03", "RUN-12", "RUN-40", "RUN-08"), good=(S.SUCCESS,),
     rows=(
         # -- admission -----------------------------------------------------------------------------------------------
@@ -395,6 +395,5 @@ RUN: Table[RunFacts] = Table(
         Row("RUN-180", LIVE,        CodeChangeAccepted, SAME,
             req=("R-REC-4",), why="from here on other code decides: whoever took the run up was told, and said so"),
     ),
-    ignores=IGNORES,
 )
 # fmt: on
