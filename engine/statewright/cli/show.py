@@ -24,6 +24,7 @@ from statewright.journal import SQLiteJournal
 from statewright.journal.entry import NO_HASH, decode
 from statewright.journal.reading import Record, read_record
 from statewright.journal.stores.owner import LeaseHolder
+from statewright.presentation.conversation import ROLE_STYLES, attached
 from statewright.presentation.layout import command_text, print_folded
 from statewright.presentation.output import answers, one_line, print_json, printable, typed
 from statewright.presentation.own_machines import ShownMachine, is_own, shown_machine
@@ -41,11 +42,10 @@ from statewright.runtime.decisions import read_decision
 from statewright.views.plan_build_state import MixedState
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
-from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
+from statewright_states.words.parts import Part, ReasoningPart, TextPart, ToolCall
 from statewright_states.words.ports import StoredEntry
 
 SHOWN_DIGITS = 16
-ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,11 +204,8 @@ def _part_in_words(part: Part) -> tuple[str, str]:
             return part.text, "dim italic"
         case ToolCall():
             return f"→ {part.name} {part.arguments}  {part.id}", "cyan"
-        case OpaquePart():
-            state = part.provider_state
-            return f"[for {state.adapter}: {len(state.data)} characters]", "dim"
         case _:
-            return f"[{kind_of(part)}: {described(part)}]", "magenta"
+            return attached(part)
 
 
 def _print_outcome(console: Console, shown: Shown, journal: JournalOptions) -> None:

@@ -16,9 +16,10 @@ from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
 from statewright.cli.runs import resolve_run
 from statewright.core.explanation import Explanation
 from statewright.core.run_timeline import RunTimeline
-from statewright.presentation.explained import MAX_DATA_CHARS, explanation_pane
+from statewright.presentation.explained import explanation_pane
 from statewright.presentation.layout import command_text, in_brief, print_folded
 from statewright.presentation.output import answers, one_line, print_json, typed
+from statewright.presentation.values import MAX_DATA_CHARS
 from statewright_states.errors import JournalDamaged
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Journal

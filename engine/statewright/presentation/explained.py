@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from rich.text import Text
 
 from statewright.core.explanation import Explanation, OtherRow
-from statewright.presentation.layout import in_brief
 from statewright.presentation.lines import BLANK, Line, Lines, labelled
-from statewright.presentation.output import as_json, one_line
+from statewright.presentation.output import one_line
+from statewright.presentation.values import data_in_words, value_in_words
 
-MAX_DATA_CHARS = 400
 NOTHING: tuple[object, ...] = (None, "", [], {})
 NO_MESSAGES: Mapping[str, str] = {}
 
@@ -93,15 +91,3 @@ def _needed(other: OtherRow) -> str:
     if not other.unmet:
         return "it would fit too; an ignore goes before it"
     return "needs " + "; ".join(f"{each.question}: {' or '.join(each.needed)} (was {each.was})" for each in other.unmet)
-
-
-def data_in_words(data: Mapping[str, Any]) -> str:
-    """What an event or a command holds, in brief: ``tool tool-1.1, again no``."""
-    return ", ".join(f"{name} {value_in_words(value)}" for name, value in data.items())
-
-
-def value_in_words(value: object) -> str:
-    """A value of an event, a command or facts: yes, no, text as it is, anything else as JSON; in brief and harmless."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return in_brief(value if isinstance(value, str) else " ".join(as_json(value).split()), MAX_DATA_CHARS)
