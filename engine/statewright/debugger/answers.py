@@ -69,7 +69,9 @@ def _decisions(session: DebugSession) -> Iterator[Line]:
     if decision is not None and decision.decided is not None and decision.machine in session.timeline.machines:
         words = session.timeline.machines[decision.machine].words.get(decision.decided)
         if words is not None and words.why:
-            yield Line(Text.assemble(("why  ", "dim"), (one_line(decision.decided), "bold cyan"), one_line(f": {words.why}")), 5)
+            yield Line(
+                Text.assemble(("why  ", "dim"), (one_line(decision.decided), "bold cyan"), one_line(f": {words.why}")), 5
+            )
 
 
 def _end(session: DebugSession) -> Iterator[Line]:

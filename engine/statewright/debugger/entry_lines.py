@@ -1,4 +1,4 @@
-"""The entries of a run in words: each decision a line, as ``show`` prints it. Written once, forwards, as far as is asked for."""
+"""The entries of a run in words: each decision a line, as ``show`` prints it. Written once, forwards, as far as is asked."""
 
 from __future__ import annotations
 

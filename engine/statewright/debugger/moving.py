@@ -76,7 +76,9 @@ async def to_breakpoint(session: DebugSession, argument: str) -> DebugAnswer:
     if session.position == began:
         return saying(*_no_further(session))
     if session.breakpoints or session.watches:
-        return DebugAnswer((*saying("no breakpoint was met up to the last entry").said, *(await here(session)).said), moved=True)
+        return DebugAnswer(
+            (*saying("no breakpoint was met up to the last entry").said, *(await here(session)).said), moved=True
+        )
     return await here(session)
 
 
@@ -160,7 +162,7 @@ async def set_breakpoint(session: DebugSession, argument: str) -> DebugAnswer:
     """``break [KIND=VALUE | clear [N]]``; without a word they are listed."""
     if not argument:
         return saying(*_listed(session.breakpoints, "breakpoint"))
-    if argument.split()[0] == CLEAR:
+    if argument.split(maxsplit=1)[0] == CLEAR:
         return _clear(session.breakpoints, argument.removeprefix(CLEAR).strip(), "break")
     return _set(session.breakpoints, breakpoint_of(argument, session.timeline))
 
@@ -169,7 +171,7 @@ async def watch(session: DebugSession, argument: str) -> DebugAnswer:
     """``watch [FIELD | clear [N]]``; without a word they are listed."""
     if not argument:
         return saying(*_listed(session.watches, "watched fact"))
-    if argument.split()[0] == CLEAR:
+    if argument.split(maxsplit=1)[0] == CLEAR:
         return _clear(session.watches, argument.removeprefix(CLEAR).strip(), "watch")
     await session.read()
     return _set(session.watches, watch_of(argument, session.timeline, session.moment))
@@ -207,5 +209,7 @@ def number_of(command: str, argument: str) -> int:
     if not argument:
         return 1
     if not _is_number(argument) or int(argument) == 0:
-        raise ConfigurationError(f"{argument!r} is no number of entries", where=command, cure=f"type `{command}` or `{command} 5`")
+        raise ConfigurationError(
+            f"{argument!r} is no number of entries", where=command, cure=f"type `{command}` or `{command} 5`"
+        )
     return int(argument)

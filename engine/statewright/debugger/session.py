@@ -6,7 +6,7 @@ It has no screen and prints nothing. Every position is the number of an entry th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
 from statewright.core.moment import InstanceNow, Moment, MomentChange
@@ -21,6 +21,7 @@ LOOKED_AT_ONCE = 50
 """How many entries are searched before others may go on."""
 
 Find = Callable[[int], Awaitable[bool]]
+FindRun = Callable[[str], Awaitable[str]]
 
 
 class LeaveDecision(Protocol):
@@ -32,16 +33,24 @@ class LeaveDecision(Protocol):
 class DebugSession:
     """A run that somebody moves along.
 
-    ``command_line`` are the words that open this run again, behind ``debug``; ``decide`` leaves decisions of a person.
+    ``again`` is what names the journal on a command line, with a blank before it; ``decide`` leaves decisions of a person,
+    ``named`` finds a run by what somebody types for it.
     """
 
     def __init__(
-        self, journal: Journal, timeline: RunTimeline, *, command_line: Sequence[str] = (), decide: LeaveDecision | None = None
+        self,
+        journal: Journal,
+        timeline: RunTimeline,
+        *,
+        again: str = "",
+        decide: LeaveDecision | None = None,
+        named: FindRun | None = None,
     ) -> None:
         self.journal = journal
         self.timeline = timeline
-        self.command_line = tuple(command_line) or (timeline.run_id,)
+        self.again = again
         self.decide = decide
+        self._named = named
         self.position = 0
         """The entry after which the run is shown; 0: before anything was decided."""
         self.machine = timeline.header.machine
@@ -60,6 +69,10 @@ class DebugSession:
     async def look_again(self) -> int:
         """Take in what was written since, by whichever process; how many entries that were."""
         return await self.timeline.refresh()
+
+    async def named(self, run: str) -> str:
+        """The id of a run that somebody names. Raises RunNotFound where there is none."""
+        return run if self._named is None else await self._named(run)
 
     # -- moving ------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import fields
 from decimal import Decimal, InvalidOperation
+from typing import Any, cast
 
 from statewright.core.explanation import answer_in_words
 from statewright.core.moment import Moment
@@ -98,8 +99,8 @@ def _tool(value: str, timeline: RunTimeline) -> Decides:
 
 def tool_of(decision: RecordedDecision) -> str | None:
     """The tool that is asked for by a decision; None where none is."""
-    request = decision.data.get("request") if decision.event == "ToolRequested" else None
-    return request.get("name") if isinstance(request, Mapping) else None  # pyright: ignore[reportUnknownMemberType]
+    request = cast("Mapping[str, Any]", decision.data.get("request", {})) if decision.event == "ToolRequested" else {}
+    return request.get("name")
 
 
 def _require(kind: str, value: str, known: Iterable[str]) -> None:
@@ -171,6 +172,7 @@ def _reached(kind: str, field: str, limit: Decimal, value: str) -> Meets:
 BY_MOMENT: Mapping[str, Callable[[str, RunTimeline], Meets]] = {"text": _text, "cost": _cost, "tokens": _tokens}
 """Breakpoints for which facts or messages have to be known."""
 
+
 def _require_facts(timeline: RunTimeline, command: str) -> None:
     if timeline.facts_problem:
         what = f"facts and messages of this run are not known: {timeline.facts_problem}"
@@ -184,12 +186,14 @@ FACTS = frozenset(each.name for table in TABLES.values() for each in fields(tabl
 
 
 def watch_of(field: str, timeline: RunTimeline, moment: Moment) -> Breakpoint:
-    """Stops where this fact of any instance changes; ``INSTANCE.FIELD`` means that of one instance. Raises ConfigurationError."""
+    """Stops where this fact of any instance changes; ``INSTANCE.FIELD`` means that of one. Raises ConfigurationError."""
     _require_facts(timeline, "watch")
     instance, _, name = field.rpartition(".")
     known = {each for at in moment.instances for each in at.fields()} | FACTS
     if name not in known:
-        raise ConfigurationError(f"no machine of this run has the fact {name!r}", where="watch", cure=did_you_mean(name, sorted(known)))
+        raise ConfigurationError(
+            f"no machine of this run has the fact {name!r}", where="watch", cure=did_you_mean(name, sorted(known))
+        )
 
     async def meets(timeline: RunTimeline, entry: int) -> bool:
         await timeline.read_to(entry)

@@ -1,0 +1,67 @@
+"""``debug``: move along a run, recorded or being written, entry by entry."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from statewright.agent.arguments import LAST
+from statewright.cli.decide import leave_decision_of
+from statewright.cli.exits import Exit
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, actor_named
+from statewright.cli.runs import resolve_run
+from statewright.core.run_timeline import RunTimeline
+from statewright.debugger.commands import carry_out
+from statewright.debugger.plain import debug_in_lines, lines_of
+from statewright.debugger.session import DebugSession
+from statewright.presentation.output import answers
+from statewright.presentation.streams import STDIN
+
+
+def debug(
+    run: Annotated[str, Parameter(help="The run's id, the beginning or the end of it, or `last` (default).")] = LAST,
+    /,
+    *,
+    at: int = 0,
+    machine: str | None = None,
+    plain: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    actor: Annotated[str | None, Parameter(name="--as")] = None,
+    journal: JournalOptions = NO_JOURNAL,
+) -> Exit:
+    """Move along a run entry by entry: states, facts, messages, and why each row was taken and no other.
+
+    Nothing that is looked at changes the run. With --plain commands are read from stdin, and `help` lists them.
+
+    Parameters
+    ----------
+    at
+        The entry to begin at (default: before the first).
+    machine
+        The machine to draw: run, call, tool, plan_build, or your own (default: that of the run).
+    plain
+        Read commands from stdin and answer in text, for scripts and screen readers.
+    actor
+        Who approves or rejects here (default: the login name).
+    """
+    return asyncio.run(_debug(journal, run, at, machine, actor, plain=plain))
+
+
+async def _debug(options: JournalOptions, named: str, at: int, machine: str | None, actor: str | None, *, plain: bool) -> Exit:
+    async with aclosing(options.store()) as store:
+        run_id = await resolve_run(store, named)
+
+        async def decide(call: str, approve: bool, comment: str) -> str:
+            return await leave_decision_of(options, run_id, call, approve, actor_named(actor), comment)
+
+        timeline = await RunTimeline.open(store, run_id)
+        session = DebugSession(
+            store, timeline, again=options.again(), decide=decide, named=lambda other: resolve_run(store, other)
+        )
+        session.go_to(at)
+        if machine is not None:
+            await carry_out(session, f"machine {machine}")
+        await debug_in_lines(session, lines_of(STDIN), answers())
+    return Exit.SUCCESS
