@@ -99,8 +99,9 @@ def _tool(value: str, timeline: RunTimeline) -> Decides:
 
 def tool_of(decision: RecordedDecision) -> str | None:
     """The tool that is asked for by a decision; None where none is."""
-    request = cast("Mapping[str, Any]", decision.data.get("request", {})) if decision.event == "ToolRequested" else {}
-    return request.get("name")
+    if decision.event != "ToolRequested":
+        return None
+    return cast("Mapping[str, Any]", decision.data.get("request", {})).get("name")
 
 
 def _require(kind: str, value: str, known: Iterable[str]) -> None:
