@@ -52,6 +52,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
         "hook",
     ),
     "statewright.agent.handle": ("RunEvents", "RunHandle"),
+    "statewright.agent.stepper": ("HeldEvent", "Stepper"),
     "statewright.agent.loop": ("AgentLoop",),
     "statewright.agent.plan_build": ("MixedModeRunner",),
     "statewright.views.plan_build_state": ("MixedState",),
@@ -62,6 +63,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.core.moment": ("CommandUnderWay", "FactChange", "InstanceNow", "Moment", "MomentChange", "StateChange"),
     "statewright.core.explanation": ("AnsweredQuestion", "Explanation", "OtherRow", "UnmetCondition"),
     "statewright.runtime.shutdown": ("GracefulShutdown",),
+    "statewright.runtime.stepping": ("UnderWay",),
     "statewright.views.state": (
         "AgentState",
         "ChildRun",

@@ -4,6 +4,7 @@ from statewright.agent.handle import RunEvents, RunHandle
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
 from statewright.agent.profiles import PROFILES, Profile
+from statewright.agent.stepper import HeldEvent, Stepper
 from statewright.config.settings import (
     AgentConfig,
     ApprovalConfig,
@@ -43,6 +44,7 @@ from statewright.journal import Durability, MemoryJournal, SQLiteJournal
 from statewright.journal.verify import Problem, Verification, verify
 from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
+from statewright.runtime.stepping import UnderWay
 from statewright.tools import ExecutionEngine, Tool, ToolContext, ToolRegistry, load_tools, tool
 from statewright.version import __version__
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
@@ -116,6 +118,7 @@ __all__ = [
     "FactChange",
     "FilePart",
     "GracefulShutdown",
+    "HeldEvent",
     "Hook",
     "HookPoint",
     "ImagePart",
@@ -170,6 +173,7 @@ __all__ = [
     "StatewrightError",
     "Status",
     "StepResult",
+    "Stepper",
     "StopReason",
     "StreamChunk",
     "Table",
@@ -187,6 +191,7 @@ __all__ = [
     "ToolText",
     "ToolUse",
     "TurnResult",
+    "UnderWay",
     "UnmetCondition",
     "Usage",
     "Verification",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from copy import copy
-from typing import Any
+from typing import Any, Unpack
 
 from statewright.agent import assemble
 from statewright.agent.arguments import (
@@ -18,6 +18,7 @@ from statewright.agent.arguments import (
     require_several,
     require_text,
 )
+from statewright.agent.stepper import Stepper
 from statewright.agent.task_runner import ErrorCallback, History, TaskRunner
 from statewright.config.prices import require_prices
 from statewright.config.settings import AgentConfig
@@ -25,7 +26,7 @@ from statewright.core.inputs import RunInputs, cards_of
 from statewright.hooks import Hook, Hooks
 from statewright.journal import MemoryJournal
 from statewright.runtime.decisions import check_decision, leave_decision, require_counted
-from statewright.runtime.driver import AgentDriver, RunOptions, Watch
+from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.effects.open_children import ParentRun
 from statewright.runtime.lanes import Lanes
@@ -149,6 +150,19 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             await live.take_posted()
         require_counted(pending, decision)
         return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
+
+    # -- stepped through ---------------------------------------------------------------------------------------------
+
+    def step(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> Stepper:
+        """A run that waits before each event: ``async with loop.step("the task") as stepper: async for held in stepper: ...``.
+
+        Arguments are those of ``run``. The run is begun with the block, and given up with it unless it has ended.
+        """
+        return Stepper(lambda stepping: self._start("step", prompt, history, options, stepping=stepping))
+
+    def step_on(self, run_id: str, *, accept_changed_code: bool = False, deps: Any = None) -> Stepper:
+        """``resume`` that waits before each event: a run on record, taken up and stepped through."""
+        return Stepper(lambda stepping: self._take_up("step_on", run_id, None, accept_changed_code, deps, stepping))
 
     async def _release(self) -> None:
         await self._driver.end_sessions()

@@ -9,7 +9,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from statewright.core.under_way import OpenCommand, Shape, UnderWay
+from statewright.core.under_way import OpenCommand, OpenCommands, Shape
 
 
 class StateMark(NamedTuple):
@@ -26,7 +26,7 @@ class EntryIndex:
 
     def __init__(self, started_at_us: int, final: Mapping[str, Sequence[str]], reports: Sequence[str]) -> None:
         self._final = final
-        self._under_way = UnderWay(reports)
+        self._under_way = OpenCommands(reports)
         self.times_us: list[int] = [started_at_us]
         """The time of each entry."""
         self.open: list[tuple[OpenCommand, ...]] = [()]

@@ -54,7 +54,7 @@ class OpenCommand:
     since_us: int
 
 
-class UnderWay:
+class OpenCommands:
     """Follows decisions, and keeps what is under way after each. ``reports`` are commands that only tell of an end."""
 
     def __init__(self, reports: Iterable[str] = ()) -> None:
