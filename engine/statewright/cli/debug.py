@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from contextlib import aclosing
+from importlib import import_module
+from importlib.util import find_spec
 from typing import Annotated
 
 from cyclopts import Parameter
@@ -19,6 +22,9 @@ from statewright.debugger.plain import debug_in_lines, lines_of
 from statewright.debugger.session import DebugSession
 from statewright.presentation.output import answers
 from statewright.presentation.streams import STDIN
+from statewright_states.errors import ConfigurationError
+
+SCREEN = "statewright.debugger.application"
 
 
 def debug(
@@ -49,6 +55,18 @@ def debug(
     return asyncio.run(_debug(journal, run, at, machine, actor, plain=plain))
 
 
+async def on_screen(session: DebugSession) -> None:
+    """Show the debugger on this terminal. Raises ConfigurationError where it has no terminal, or Textual is not installed."""
+    cure = "read commands from stdin instead: --plain"
+    if find_spec("textual") is None:
+        what = "the debugger's screen needs Textual, which is not installed"
+        raise ConfigurationError(what, where="statewright debug", cure=f"pip install 'statewright[debugger]', or {cure}")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigurationError("the debugger's screen needs a terminal", where="statewright debug", cure=cure)
+    # Loaded here, since Textual takes a third of a second, is an extra, and --plain does without it.
+    await import_module(SCREEN).debug_on_screen(session)
+
+
 async def _debug(options: JournalOptions, named: str, at: int, machine: str | None, actor: str | None, *, plain: bool) -> Exit:
     async with aclosing(options.store()) as store:
         run_id = await resolve_run(store, named)
@@ -63,5 +81,8 @@ async def _debug(options: JournalOptions, named: str, at: int, machine: str | No
         session.go_to(at)
         if machine is not None:
             await carry_out(session, f"machine {machine}")
-        await debug_in_lines(session, lines_of(STDIN), answers())
+        if plain:
+            await debug_in_lines(session, lines_of(STDIN), answers())
+        else:
+            await on_screen(session)
     return Exit.SUCCESS

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
 
 from rich.console import RenderableType
 from rich.text import Text
@@ -29,13 +28,16 @@ class DebugAnswer:
     moved: bool = False
     leaves: bool = False
     pane: str = ""
-    copied: str = field(default="")
+    copied: str = ""
     """A text for the clipboard."""
+    notice: str = ""
+    """The same in a line, for a screen that shows the rest anyway."""
 
 
 def saying(*lines: str, pane: str = "", moved: bool = False) -> DebugAnswer:
     """An answer in plain lines."""
-    return DebugAnswer((Lines(Line(Text(each), 2) for each in lines),), moved=moved, pane=pane)
+    said = tuple(map(one_line, lines))
+    return DebugAnswer((Lines(Line(Text(each), 2) for each in said),), moved=moved, pane=pane, notice="; ".join(said))
 
 
 def position_lines(session: DebugSession, stops: Iterable[Breakpoint] = ()) -> Lines:

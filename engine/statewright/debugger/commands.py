@@ -51,11 +51,13 @@ async def _quit(session: DebugSession, argument: str) -> DebugAnswer:
 
 
 COMMANDS: tuple[DebugCommand, ...] = (
+    DebugCommand("help", "[COMMAND]", "these commands", _help, ("question_mark",), footer="help"),
+    DebugCommand("quit", "", "leave; a live run goes on or can be resumed", _quit, ("q",), footer="quit"),
     DebugCommand("next", "[N]", "the next entry, or the N-th from here", moving.go_on, ("n", "right"), footer="next"),
     DebugCommand("back", "[N]", "the entry before", moving.go_back, ("p", "left"), footer="back"),
     DebugCommand("start", "", "before anything was decided", moving.to_start, ("g", "home"), footer="start"),
     DebugCommand("end", "", "the last entry", moving.to_end, ("e", "end"), footer="end"),
-    DebugCommand("goto", "N", "entry N", moving.to_entry, ("colon",), asks=True),
+    DebugCommand("goto", "N", "entry N", moving.to_entry),
     DebugCommand("continue", "", "on to a breakpoint, else to the last entry", moving.to_breakpoint, ("c",), footer="continue"),
     DebugCommand(
         "next",
@@ -91,14 +93,18 @@ COMMANDS: tuple[DebugCommand, ...] = (
     ),
     DebugCommand("filter", "[TEXT]", "list the entries with this text alone", looking.filter_entries),
     DebugCommand(
-        "fork", "[ENTRY]", "a new run that begins with the entries up to here", acting.fork_here, ("f",), footer="fork"
+        "fork",
+        "[ENTRY]",
+        "a new run that begins with those up to here",
+        acting.fork_here,
+        ("f",),
+        asks=True,
+        footer="fork",
     ),
     DebugCommand("approve", "[CALL [COMMENT]]", "allow the call that waits for a person", acting.approve, ("a",), asks=True),
     DebugCommand("reject", "[CALL [COMMENT]]", "forbid it", acting.reject, ("x",), asks=True),
     DebugCommand("copy", "", "the command line that opens this view", acting.copy, ("y",)),
     DebugCommand("save", "FILE", "what is seen, as .svg or as .txt", acting.save),
-    DebugCommand("help", "[COMMAND]", "these commands", _help, ("question_mark",), footer="help"),
-    DebugCommand("quit", "", "leave; a live run goes on or can be resumed", _quit, ("q",), footer="quit"),
 )
 """In the order in which the help lists them. Two of one name are one command, listed twice for what may follow it."""
 
@@ -141,5 +147,5 @@ def help_lines(commands: tuple[DebugCommand, ...] | list[DebugCommand] = COMMAND
         yield Line(Text.assemble((f"{keys:<7}", "bold cyan"), (command.usage, "bold"), f"  {command.help}"), 9)
 
 
-KEY_SIGNS = {"right": "→", "left": "←", "home": "Home", "end": "End", "colon": ":", "slash": "/", "question_mark": "?"}
+KEY_SIGNS = {"right": "→", "left": "←", "home": "Home", "end": "End", "slash": "/", "question_mark": "?"}
 """How keys are written that have names."""

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from rich.console import RenderableType
 from rich.text import Text
 
+from statewright.core.explanation import Explanation
 from statewright.core.run_timeline import RunTimeline
 from statewright.debugger.answers import DebugAnswer, position_lines, saying
 from statewright.debugger.divergence import divergence_in_words
 from statewright.debugger.session import DebugSession
 from statewright.journal.entry import NO_HASH
 from statewright.presentation.conversation import conversation_pane
-from statewright.presentation.explained import explanation_pane
-from statewright.presentation.lines import Line, Lines
+from statewright.presentation.explained import (
+    decision_pane,
+    explanation_pane,
+    others_pane,
+    outcome_line,
+    questions_pane,
+)
+from statewright.presentation.lines import BLANK, Line, Lines, labelled
 from statewright.presentation.output import one_line
 from statewright.presentation.panes import (
     change_pane,
@@ -25,6 +34,7 @@ from statewright.presentation.panes import (
 from statewright.presentation.state_diagram import StateDiagram, TakenRow
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import replace
 
 # -- panes: what is shown of a position, for --plain and for the screen -------------------------------------------------
 
@@ -36,7 +46,11 @@ def why_pane(session: DebugSession, decision: int | None = None) -> RenderableTy
     if number is None:
         return Lines([Line(Text("nothing has been decided here: this is the header", style="dim"))])
     found = session.timeline.explain(number)
-    return explanation_pane(found, {name: text for name, value in found.data.items() if (text := _message(session, value))})
+    return explanation_pane(found, _messages_of(session, found))
+
+
+def _messages_of(session: DebugSession, found: Explanation) -> Mapping[str, str]:
+    return {name: text for name, value in found.data.items() if (text := _message(session, value))}
 
 
 def _message(session: DebugSession, value: object) -> str:
@@ -101,6 +115,23 @@ def _taken(session: DebugSession) -> TakenRow | None:
         return None
     note = f"ignored ({told[-1].ignored})" if told[-1].ignored is not None else "refused"
     return TakenRow(told[-1].source, told[-1].target, (), note)
+
+
+def short_why_pane(session: DebugSession) -> RenderableType:
+    """The same for a screen: what decided and on which answers, why not the others, and then all the rest."""
+    told = session.decision
+    if told is None:
+        return why_pane(session)
+    found = session.timeline.explain(told.seq)
+    head = Text.assemble((one_line(found.event), "bold"), one_line(f" at {found.instance}, which was in {found.state}"))
+    decisive, others = [tuple(each for each in found.asked if each.decisive is wanted) for wanted in (True, False)]
+    first = Lines([labelled("event", head), outcome_line(found)])
+    if decisive:
+        first += questions_pane(replace(found, asked=decisive))
+    rest = Lines([BLANK]) + questions_pane(replace(found, asked=others)) if others else Lines([])
+    return (
+        first + Lines([BLANK]) + others_pane(found) + rest + Lines([BLANK]) + decision_pane(found, _messages_of(session, found))
+    )
 
 
 # -- commands --------------------------------------------------------------------------------------------------------

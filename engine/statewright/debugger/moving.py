@@ -8,6 +8,7 @@ from statewright.debugger.answers import DebugAnswer, position_lines, saying
 from statewright.debugger.session import DebugSession, Find
 from statewright.debugger.stops import Breakpoint, breakpoint_of, tool_of, watch_of
 from statewright.journal.entry import RecordedDecision
+from statewright.presentation.output import one_line
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
 
@@ -18,7 +19,9 @@ CLEAR = "clear"
 async def here(session: DebugSession, stops: Iterable[Breakpoint] = ()) -> DebugAnswer:
     """Where one stands."""
     await session.read()
-    return DebugAnswer((position_lines(session, stops),), moved=True)
+    return DebugAnswer(
+        (position_lines(session, stops),), moved=True, notice=one_line("; ".join(f"stopped: {each.text}" for each in stops))
+    )
 
 
 async def go_on(session: DebugSession, argument: str) -> DebugAnswer:
@@ -76,9 +79,8 @@ async def to_breakpoint(session: DebugSession, argument: str) -> DebugAnswer:
     if session.position == began:
         return saying(*_no_further(session))
     if session.breakpoints or session.watches:
-        return DebugAnswer(
-            (*saying("no breakpoint was met up to the last entry").said, *(await here(session)).said), moved=True
-        )
+        none = saying("no breakpoint was met up to the last entry")
+        return DebugAnswer((*none.said, *(await here(session)).said), moved=True, notice=none.notice)
     return await here(session)
 
 
