@@ -9,7 +9,7 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -19,6 +19,7 @@ from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
+from textual.worker import Worker
 
 from statewright.debugger.acting import write_new
 from statewright.debugger.answers import DebugAnswer
@@ -48,6 +49,10 @@ READ_ENTRIES = 25
 """How many entries are read before the screen may go on."""
 KEYS_FIRST = frozenset({"left", "right", "home", "end"})
 """Keys that would otherwise scroll."""
+
+
+COLUMNS = ((0, "-narrow"), (110, "-wide"), (150, "-widest"))
+"""From so many columns on the panes stand in this way."""
 
 
 def _messages(session: DebugSession) -> RenderableType:
@@ -91,7 +96,6 @@ class DebuggerScreen(Screen[None]):
         Binding("t", "light_or_dark", "light or dark", show=False),
         Binding("escape", "give_up", "stop what is searched for", show=False),
     ]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (150, "-widest")]
     DEFAULT_CSS = """
     DebuggerScreen { layout: vertical; }
     #head, #notice, #tabs { height: 1; padding: 0 1; }
@@ -110,20 +114,22 @@ class DebuggerScreen(Screen[None]):
     DebuggerScreen.-widest #side { width: 1fr; display: block; }
     """
 
-    def __init__(self, session: DebugSession) -> None:
+    def __init__(self, session: DebugSession, application: App[None]) -> None:
         super().__init__()
+        self.HORIZONTAL_BREAKPOINTS = list(COLUMNS)
         self.session = session
+        self.application = application
         self.pane = "why"
+        self._working: list[Worker[None]] = []
         self._following = False
         self._one_at_a_time = asyncio.Lock()
-        self._listed: Iterable[int] = ()
 
     def compose(self) -> ComposeResult:
         """All the panes."""
         yield Static(id="head", markup=False)
         yield Static(id="machine", markup=False)
         with Horizontal(id="body"):
-            yield EntryList(self.session, id="entries")
+            yield EntryList(self.session, self.application, id="entries")
             with Vertical(id="main"):
                 yield Static(id="tabs")
                 with VerticalScroll(id="pane", classes="scroll"):
@@ -159,11 +165,19 @@ class DebuggerScreen(Screen[None]):
         self.query_one("#head", Static).update(self._head())
         self.query_one("#machine", Static).update(machine_pane(session, max(self.size.height // 3 - 1, 3)))
         self.query_one("#tabs", Static).update(self._tabs())
-        self.query_one("#shown", Static).update(self._drawn(PANES[self.pane]))
+        self._fill("#shown", PANES[self.pane])
         if self.has_class("-widest"):
-            self.query_one("#side_facts", Static).update(self._drawn(all_facts_pane))
-            self.query_one("#side_messages", Static).update(self._drawn(_messages))
+            self._fill("#side_facts", all_facts_pane)
+            self._fill("#side_messages", _messages)
         self._show_entries()
+
+    def _fill(self, place: str, pane: Callable[[DebugSession], RenderableType]) -> None:
+        """Show a pane in its place: from its beginning, and of a conversation what was said last."""
+        shown = self.query_one(place, Static)
+        shown.update(self._drawn(pane))
+        frame = shown.parent
+        if isinstance(frame, VerticalScroll):
+            self.call_after_refresh(frame.scroll_end if pane is _messages else frame.scroll_home, animate=False)
 
     def _drawn(self, pane: Callable[[DebugSession], RenderableType]) -> RenderableType:
         """A pane; where the record does not give it, why not."""
@@ -207,7 +221,7 @@ class DebuggerScreen(Screen[None]):
 
     def action_carry_out(self, line: str) -> None:
         """Carry out a command, after those that were given before."""
-        self.run_worker(self._carry_out(line), group="commands")
+        self._working = [*(each for each in self._working if not each.is_finished), self.run_worker(self._carry_out(line))]
 
     async def _carry_out(self, line: str) -> None:
         async with self._one_at_a_time:
@@ -224,22 +238,22 @@ class DebuggerScreen(Screen[None]):
         """Carry it out; a picture is taken of this very screen."""
         file = Path(line.strip().removeprefix(command.name).strip())
         if command.name == "save" and file.suffix == ".svg":
-            write_new(file, self.app.export_screenshot(title="statewright debug"))
+            write_new(file, self.application.export_screenshot(title="statewright debug"))
             return DebugAnswer(notice=f"saved: {file}")
         return await carry_out(self.session, line)
 
     def _take(self, command: DebugCommand, answer: DebugAnswer) -> None:
         """Show what a command has answered."""
         if answer.leaves:
-            self.app.exit()
+            self.application.exit()
             return
         if answer.copied:
-            self.app.copy_to_clipboard(answer.copied)
+            self.application.copy_to_clipboard(answer.copied)
         if answer.pane in PANES:
             self.pane = answer.pane
         elif answer.said and not answer.moved and not answer.notice:
             said = Lines(help_lines()) if command.name == "help" else Group(*answer.said)
-            self.app.push_screen(TextDialog(command.usage, (said,)))
+            self.application.push_screen(TextDialog(command.usage, (said,)))
         self.notify_in_line(answer.notice)
         self.show()
 
@@ -247,7 +261,7 @@ class DebuggerScreen(Screen[None]):
         """Open the line in which a command is typed."""
         usage = command_of(given).usage if given else "any command; `help` lists them"
         suggestions = list(dict.fromkeys(f"{command.name} " for command in COMMANDS))
-        self.app.push_screen(CommandLine(given, usage, suggestions), self._typed)
+        self.application.push_screen(CommandLine(given, usage, suggestions), self._typed)
 
     def _typed(self, line: str | None) -> None:
         if line and line.strip():
@@ -261,16 +275,16 @@ class DebuggerScreen(Screen[None]):
     def action_pane(self, name: str) -> None:
         """Show a pane."""
         self.pane = name
-        self.query_one("#pane", VerticalScroll).scroll_home(animate=False)
         self.show()
 
     def action_light_or_dark(self) -> None:
         """Change between light and dark."""
-        self.app.theme = "textual-light" if self.app.current_theme.dark else "textual-dark"
+        self.application.theme = "textual-light" if self.application.current_theme.dark else "textual-dark"
 
     def action_give_up(self) -> None:
         """Stop what is being searched for."""
-        self.workers.cancel_group(self, "commands")
+        for worker in self._working:
+            worker.cancel()
 
     def on_entry_list_chosen(self, chosen: EntryList.Chosen) -> None:
         """Go to the entry that was clicked on."""
@@ -311,16 +325,15 @@ class DebuggerApplication(App[None]):
 
     def get_default_screen(self) -> Screen[None]:
         """The only one."""
-        return DebuggerScreen(self.session)
+        return DebuggerScreen(self.session, self)
 
-    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
-        """The palette: every command of the table, then those of Textual."""
+    def get_system_commands(self, screen: Screen[Any]) -> Iterable[SystemCommand]:
+        """The palette: every command of the table."""
         if isinstance(screen, DebuggerScreen):
             for command in COMMANDS:
                 act = screen.action_type if command.arguments else screen.action_carry_out
                 word = f"{command.name} " if command.arguments else command.name
                 yield SystemCommand(command.usage, command.help, lambda act=act, word=word: act(word))
-        yield from super().get_system_commands(screen)
 
 
 async def debug_on_screen(session: DebugSession) -> None:

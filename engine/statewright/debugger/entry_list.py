@@ -8,6 +8,7 @@ from rich.cells import set_cell_size
 from rich.segment import Segment
 from rich.style import Style
 from rich.text import Text
+from textual.app import App
 from textual.events import Click, Resize
 from textual.geometry import Size
 from textual.message import Message
@@ -33,9 +34,10 @@ class EntryList(ScrollView):
             self.entry = entry
             super().__init__()
 
-    def __init__(self, session: DebugSession, *, id: str) -> None:  # noqa: A002 - Textual's own name for it
+    def __init__(self, session: DebugSession, application: App[None], *, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id)
         self._session = session
+        self._application = application
         self.listed: Sequence[int] = range(session.last + 1)
         """The numbers of the entries that are listed, in order."""
 
@@ -76,7 +78,7 @@ class EntryList(ScrollView):
         if entry == self._session.position:
             line.stylize(CURRENT)
         text = Text(set_cell_size(line.plain, width), spans=line.spans, no_wrap=True)
-        segments = [part for part in text.render(self.app.console) if part.text]
+        segments = [part for part in text.render(self._application.console) if part.text]
         return Strip(Segment.apply_style(segments, self.rich_style), width)
 
 
