@@ -18,6 +18,7 @@ from statewright.debugger.session import DebugSession
 from statewright.presentation.layout import program
 from statewright.presentation.output import typed
 from statewright_states.errors import ConfigurationError
+from statewright_states.tool.table import TOOL
 
 SAVED_COLUMNS = 120
 AWAITED = "awaiting_approval"
@@ -44,7 +45,9 @@ async def _decide(session: DebugSession, argument: str, *, approve: bool) -> Deb
 
 def _waiting_call(session: DebugSession) -> str:
     """The call that waits for a person, if it is one alone. Raises ConfigurationError."""
-    waiting = [each.name for each in session.timeline.at(session.last).instances if each.state == AWAITED]
+    waiting = [
+        each.name for each in session.timeline.at(session.last).instances if each.machine == TOOL.name and each.state == AWAITED
+    ]
     if len(waiting) == 1:
         return waiting[0]
     what = f"{len(waiting)} calls wait for a person" if waiting else "no call waits for a person"

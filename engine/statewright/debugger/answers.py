@@ -42,14 +42,16 @@ def saying(*lines: str, pane: str = "", moved: bool = False) -> DebugAnswer:
 
 def position_lines(session: DebugSession, stops: Iterable[Breakpoint] = ()) -> Lines:
     """Where one stands: the entry and its time, what was decided in it and why, and what is watched."""
-    return Lines([*_head(session), *_stopped(stops), *_decisions(session), *_end(session), *_watched(session)])
+    return Lines(
+        [*_head(session), *_stopped(stops), *_decisions(session), *_end(session), *_watched(session), *waiting_lines(session)]
+    )
 
 
 def _head(session: DebugSession) -> Iterator[Line]:
     timeline, at = session.timeline, session.position
     moment = session.moment
     main = moment.main
-    where = f"entry {at} of {session.last}" if at else f"before entry 1 of {session.last}"
+    where = f"entry {at} of {session.last}" if at else "before entry 1" + (f" of {session.last}" if session.last else "")
     elapsed = f"{seconds(moment.elapsed_us / 1_000_000)} after the beginning"
     state = (one_line(main.state), TONES.get(main.state, "bold"))
     yield Line(Text.assemble((where, "bold"), f", {elapsed}: {one_line(main.name)} is in ", state), 2)
@@ -81,6 +83,18 @@ def _end(session: DebugSession) -> Iterator[Line]:
     if end is not None:
         status = (one_line(end.status), TONES.get(end.status, "bold"))
         yield Line(Text.assemble("the run ends here: ", status, one_line(f", {end.stop_reason}")), 2)
+
+
+def waiting_lines(session: DebugSession) -> Iterator[Line]:
+    """What waits to be applied in a live run, where one stands at the end of its record."""
+    if session.stepper is None or session.position != session.last:
+        return
+    for place, held in enumerate(session.stepper.inbox):
+        edited = f", {held.delivery.interference.what}" if held.delivery.interference is not None else ""
+        said = f"{held.kind} at {held.instance}{edited}"
+        yield Line(Text.assemble(("then " if place else "next ", "dim"), (one_line(said), "bold")), 5)
+    if session.stepper.waiting:
+        yield Line(Text("the run waits for a person: `approve` or `reject`", style="bold yellow"), 2)
 
 
 def _watched(session: DebugSession) -> Iterator[Line]:

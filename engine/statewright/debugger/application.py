@@ -22,7 +22,7 @@ from textual.widgets import Footer, Static
 from textual.worker import Worker
 
 from statewright.debugger.acting import write_new
-from statewright.debugger.answers import DebugAnswer
+from statewright.debugger.answers import DebugAnswer, waiting_lines
 from statewright.debugger.commands import COMMANDS, DebugCommand, carry_out, command_of, help_lines
 from statewright.debugger.dialogs import CommandLine, TextDialog
 from statewright.debugger.entry_list import EntryList, entry_line
@@ -120,6 +120,7 @@ class DebuggerScreen(Screen[None]):
         self.session = session
         self.application = application
         self.pane = "why"
+        self._said = Text()
         self._working: list[Worker[None]] = []
         self._following = False
         self._one_at_a_time = asyncio.Lock()
@@ -150,6 +151,8 @@ class DebuggerScreen(Screen[None]):
         self.call_after_refresh(self.show)
         self.run_worker(self._read_ahead(), group="reading")
         self.set_interval(LOOK_AGAIN_S, self._look_again)
+        if self.session.stepper is not None:
+            self.session.stepper.on_change = self._show_notice
         if (problem := self.session.timeline.problem) is not None:
             self.notify_in_line(f"damaged: {problem.what} ({problem.where})", wrong=True)
 
@@ -170,6 +173,7 @@ class DebuggerScreen(Screen[None]):
             self._fill("#side_facts", all_facts_pane)
             self._fill("#side_messages", _messages)
         self._show_entries()
+        self._show_notice()
 
     def _fill(self, place: str, pane: Callable[[DebugSession], RenderableType]) -> None:
         """Show a pane in its place: from its beginning, and of a conversation what was said last."""
@@ -215,7 +219,14 @@ class DebuggerScreen(Screen[None]):
 
     def notify_in_line(self, text: str, *, wrong: bool = False) -> None:
         """Say something in the line above the keys."""
-        self.query_one("#notice", Static).update(Text(text, style=TONES["failed"] if wrong else "", no_wrap=True))
+        self._said = Text(text, style=TONES["failed"] if wrong else "", no_wrap=True, overflow="ellipsis")
+        self._show_notice()
+
+    def _show_notice(self) -> None:
+        """What was answered last, else what a live run would do next."""
+        waiting = Text("; ").join(line.text for line in waiting_lines(self.session))
+        said = self._said if self._said.plain else Text.assemble(waiting, no_wrap=True, overflow="ellipsis")
+        self.query_one("#notice", Static).update(said)
 
     # -- what is done ------------------------------------------------------------------------------------------------
 

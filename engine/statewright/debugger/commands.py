@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterator
 
 from rich.text import Text
 
-from statewright.debugger import acting, looking, moving
+from statewright.debugger import acting, interfering, looking, moving
 from statewright.debugger.answers import DebugAnswer
 from statewright.debugger.session import DebugSession
 from statewright.presentation.lines import Line, Lines
@@ -52,7 +52,7 @@ async def _quit(session: DebugSession, argument: str) -> DebugAnswer:
 
 COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("help", "[COMMAND]", "these commands", _help, ("question_mark",), footer="help"),
-    DebugCommand("quit", "", "leave; a live run goes on or can be resumed", _quit, ("q",), footer="quit"),
+    DebugCommand("quit", "", "leave; a live run waits on record, and can be resumed", _quit, ("q",), footer="quit"),
     DebugCommand("next", "[N]", "the next entry, or the N-th from here", moving.go_on, ("n", "right"), footer="next"),
     DebugCommand("back", "[N]", "the entry before", moving.go_back, ("p", "left"), footer="back"),
     DebugCommand("start", "", "before anything was decided", moving.to_start, ("g", "home"), footer="start"),
@@ -103,6 +103,17 @@ COMMANDS: tuple[DebugCommand, ...] = (
     ),
     DebugCommand("approve", "[CALL [COMMENT]]", "allow the call that waits for a person", acting.approve, ("a",), asks=True),
     DebugCommand("reject", "[CALL [COMMENT]]", "forbid it", acting.reject, ("x",), asks=True),
+    DebugCommand(
+        "inject",
+        "timeout | 429 | 500 | malformed | cut short | tool error | duplicate | late | stop | cancel  [COMMAND]",
+        "have a live run meet a fault, in what is under way; it is on record as injected",
+        interfering.inject,
+        ("i",),
+        asks=True,
+        footer="inject",
+    ),
+    DebugCommand("edit", "TEXT", "put it in place of what the next event of a live run brings", interfering.edit),
+    DebugCommand("leave", "", "let a live run go on by itself, and leave", interfering.leave),
     DebugCommand("copy", "", "the command line that opens this view", acting.copy, ("y",)),
     DebugCommand("save", "FILE", "what is seen, as .svg or as .txt", acting.save),
 )

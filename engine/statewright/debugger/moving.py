@@ -85,7 +85,9 @@ async def to_breakpoint(session: DebugSession, argument: str) -> DebugAnswer:
 
 
 def _no_further(session: DebugSession) -> list[str]:
-    ended = session.timeline.end is not None
+    ended, stepper = session.timeline.end is not None, session.stepper
+    if stepper is not None and stepper.waiting:
+        return ["the run waits for a person: `approve` or `reject`"]
     if session.timeline.problem is not None:
         return ["this is the last entry that is good"]
     return ["this is the last entry: the run has ended" if ended else "this is the last entry so far: the run has not ended"]

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from statewright.agent.stepper import Stepper
 from statewright.core.moment import InstanceNow, Moment, MomentChange
 from statewright.core.run_timeline import RunTimeline
 from statewright.debugger.entry_lines import EntryLines
@@ -34,7 +35,7 @@ class DebugSession:
     """A run that somebody moves along.
 
     ``again`` is what names the journal on a command line, with a blank before it; ``decide`` leaves decisions of a person,
-    ``named`` finds a run by what somebody types for it.
+    ``named`` finds a run by what somebody types for it. ``stepper`` holds a live run, which waits here before each event.
     """
 
     def __init__(
@@ -45,11 +46,15 @@ class DebugSession:
         again: str = "",
         decide: LeaveDecision | None = None,
         named: FindRun | None = None,
+        stepper: Stepper | None = None,
     ) -> None:
         self.journal = journal
         self.timeline = timeline
         self.again = again
         self.decide = decide
+        self.stepper = stepper
+        self.goes_on = False
+        """Whether a live run is to go on by itself when the debugger has been left."""
         self._named = named
         self.position = 0
         """The entry after which the run is shown; 0: before anything was decided."""
@@ -84,11 +89,18 @@ class DebugSession:
         self.position = entry
 
     async def go_on(self) -> bool:
-        """Go one entry further; whether there was one."""
-        if self.position >= self.last and not await self.look_again():
+        """Go one entry further, to one on record or to that of the next event of a live run; whether there was one."""
+        if self.position >= self.last and not await self.look_again() and not await self._step():
             return False
         self.position += 1
         return True
+
+    async def _step(self) -> bool:
+        """Let a live run apply its next event; whether it had one, and an entry came of it."""
+        if self.stepper is None or await self.stepper.next_held() is None:
+            return False
+        await self.stepper.step()
+        return bool(await self.look_again())
 
     def go_back(self) -> bool:
         """Go one entry back; whether there was one."""
