@@ -187,14 +187,6 @@ class RunTimeline:
         moved = [each for each in own if each.row is not None and each.to != each.source]
         return (moved or own or list(decisions))[-1]
 
-    def visited(self, instance: str, number: int) -> frozenset[str]:
-        """The states in which an instance has been up to this entry; none for one that was not there."""
-        machine = self._index.machines.get(instance)
-        marks = self._index.marks_between(instance, 0, self._number(number))
-        if machine is None or not marks:
-            return frozenset()
-        return frozenset((self.machines[machine].form.initial, *(mark.state for mark in marks)))
-
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @property
@@ -257,8 +249,9 @@ class RunTimeline:
         return self._instance(name, number, known=known)
 
     def visited(self, instance: str, number: int) -> tuple[str, ...]:
-        """The states in which an instance has been after this entry, in the order in which it came into them."""
-        return self._index.visited(instance, self._number(number))
+        """The states in which an instance has been after this entry, in the order in which it first came into them."""
+        entered, machine = self._index.visited(instance, self._number(number)), self._index.machines.get(instance)
+        return tuple(dict.fromkeys((self.machines[machine].form.initial, *entered))) if machine and entered else ()
 
     def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
