@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from itertools import groupby
 from typing import Any
 
@@ -68,18 +68,19 @@ def _why(why: Explanation) -> Html:
         cause = element("li", "led to by command ", code(why.cause), by)
     state = f"in the state {why.state}" + (f", to {why.to}" if why.to and why.to != why.state else ", which stays")
     event = element("li", element("b", why.event), f" at {why.instance}, {state}; ", moment(why.at_us, exact=True))
-    data = [element("li", f"{name}: {_in_words(value)}") for name, value in why.data.items() if value not in NOTHING_SAID]
-    parts: list[Content] = [element("ul", event, data, cause, class_="answers")]
+    parts: list[Content] = [element("ul", event, cause, class_="answers")]
     said = why.why or "no reason is on record"
     named = element("b", f"{why.id}: ") if why.id else None
     outcome = {"taken": "The row ", "ignored": "Ignored by ", "refused": "Refused: "}[why.outcome]
     parts.append(element("p", outcome, named, said))
-    parts.append(_answers(why))
+    parts += [_answers(why), _others(why)]
+    held = [f"{name}: {_in_words(value)}" for name, value in why.data.items() if value not in NOTHING_SAID]
+    if held:
+        parts.append(_listed("The event held", held))
     if why.requirements:
         parts.append(_listed("It serves", (f"{name}: {text}" if text else name for name, text in why.requirements.items())))
     if why.commands:
         parts.append(_listed("It commands", (_command(given.id, given.command, given.data) for given in why.commands)))
-    parts.append(_others(why))
     return joined([*parts, element("p", f"Decided by {why.decided_by}.", class_="note")])
 
 
@@ -88,7 +89,7 @@ def _command(identity: str, command: str, data: Any) -> str:
     return f"{identity} {command} {told}".rstrip()
 
 
-def _listed(title: str, lines: Iterator[str]) -> Html:
+def _listed(title: str, lines: Iterable[str]) -> Html:
     return joined(
         [element("p", title, class_="quiet"), element("ul", (element("li", line) for line in lines), class_="answers")]
     )

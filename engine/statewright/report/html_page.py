@@ -39,7 +39,7 @@ from statewright_states.form.table import Table
 
 TONE = {
     "success": "good",
-    "returned": "good",
+    "verified": "good",
     "partial": "warn",
     "waiting": "warn",
     "failed": "bad",

@@ -84,7 +84,8 @@ th, td { text-align: left; vertical-align: top; padding: 0.28rem 0.9rem 0.28rem 
 tbody th { font-weight: 600; }
 thead th { white-space: nowrap; color: var(--quiet); font-weight: 600; font-size: 0.82rem; }
 tr > .number { text-align: right; white-space: nowrap; }
-tbody th { white-space: nowrap; }
+tbody th, td time { white-space: nowrap; }
+th .note { font-weight: 400; }
 details { margin: 0.15rem 0; }
 summary { cursor: pointer; padding: 0.12rem 0; overflow-wrap: anywhere; }
 summary:hover { background: var(--ground); }

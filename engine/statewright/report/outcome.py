@@ -34,6 +34,7 @@ BECAUSE: Mapping[str, str] = {
 }
 """What each stop reason means, to be said behind "because"."""
 
+ENDED: Mapping[str, str] = {"success": "succeeded", "partial": "ended as partial", "failed": "failed"}
 STANDS: Mapping[str, str] = {
     "waiting": "It waits for a person",
     "running": "It goes on, driven by a process that is alive",
@@ -89,11 +90,16 @@ def _sentence(run: OpenedRun, standing: str, why: Explanation | None) -> str:
         where = f" after {took}, in the state {run.timeline.at(run.timeline.last).main.state}" if why is not None else ""
         damaged = ", as far as its record can be read" if run.problem else ""
         return f"{what} has not ended{where}{damaged}. {STANDS[standing]}."
-    steps = f"{counted(end.steps, 'step')} and {took}" if run.ours else took
+    if not run.ours:
+        why_so = f", by the row {why.id}: {why.why}" if why is not None and why.why else f", by the row {end.stop_reason}"
+        return f"{what} ended in the state {end.status} after {took}{why_so}."
+    steps = f"{counted(end.steps, 'step')} and {took}"
     because = BECAUSE.get(end.stop_reason, f"of {end.stop_reason}")
+    if run.header.machine == "plan_build" and end.stop_reason == StopReason.COMPLETED:
+        because = "the run that builds has done it"
     by = f" (row {why.id})" if why is not None and why.id else ""
     judged = {True: " A judge found the task completed.", False: " A judge found the task not completed.", None: ""}
-    return f"{what} ended with {end.status} after {steps}, because {because}{by}.{judged[end.verified]}"
+    return f"{what} {ENDED.get(end.status, end.status)} after {steps}, because {because}{by}.{judged[end.verified]}"
 
 
 def _error(run: OpenedRun) -> str:
