@@ -219,7 +219,7 @@ class Pump(Generic[C, P]):
                 if self._renew_due:
                     await self._renew()
                 elif self._inbox and (self._gate is None or self._gate.passes()):
-                    if any(posted is None and isinstance(said.event, STATEMENTS) for said, posted in self._inbox):
+                    if self._gate is None and self._said_here:
                         await self._hear_who_was_before()
                     await self._turn()
                 elif self._look_due or (self._look is not None and not self._performer.asking):
@@ -373,8 +373,14 @@ class Pump(Generic[C, P]):
         if not self._inbox and self._performer.idle and not self._performer.waiting:
             await self._stalled()
         else:
+            if self._said_here:  # while it waits, and not when it is let pass: what was shown first is applied first
+                await self._hear_who_was_before()
             gate.rests(bool(self._inbox), self._performer.idle)
             await self._wait()
+
+    @property
+    def _said_here(self) -> bool:
+        return any(posted is None and isinstance(said.event, STATEMENTS) for said, posted in self._inbox)
 
     async def _hear_who_was_before(self) -> None:
         """A person has just decided here. What others have left in the journal meanwhile was said before, and comes first."""

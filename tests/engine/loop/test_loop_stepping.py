@@ -261,6 +261,25 @@ def test_a_decision_from_another_process_is_found_while_the_run_is_paused() -> N
     scene(work)
 
 
+def test_the_event_that_was_shown_first_is_applied_first_whoever_decides_meanwhile() -> None:
+    async def work() -> None:
+        journal = MemoryJournal(clock=VirtualClock())
+        script = [asks(call("pay")), says("done")]
+        loop = agent(script, journal=journal, approver=Person(after_s=30))
+        async with loop, loop.step("the task", run_id=RUN_ID) as stepper:
+            held = await stepper.run_to(lambda held: held.kind == "tool.ApprovalGiven")
+            assert held is not None
+            async with agent([], journal=journal) as elsewhere:
+                await elsewhere.decide(RUN_ID, "c1", False, actor="grace")
+            await stepper.step()  # what was shown is applied, whoever has decided meanwhile
+            assert (await stepper.next_held() or held).delivery is not held.delivery
+            state = await stepper.go_on()
+            assert [result.outcome for result in state.steps[0].tool_results] == ["returned"]
+            await check_run(loop.journal, state)
+
+    scene(work)
+
+
 def test_a_run_that_waits_for_a_person_is_left_waiting() -> None:
     async def work() -> None:
         async with agent([asks(call("pay")), says("done")]) as loop, loop.step("the task", run_id=RUN_ID) as stepper:
