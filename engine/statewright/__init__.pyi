@@ -4,6 +4,7 @@ from statewright.agent.handle import RunEvents, RunHandle
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
 from statewright.agent.profiles import PROFILES, Profile
+from statewright.agent.stepper import HeldEvent, Stepper
 from statewright.config.settings import (
     AgentConfig,
     ApprovalConfig,
@@ -16,8 +17,12 @@ from statewright.config.settings import (
 )
 from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
+from statewright.core.edits import EditedDecision, EditedReply, EditedResult
+from statewright.core.explanation import AnsweredQuestion, Explanation, OtherRow, UnmetCondition
 from statewright.core.fork import fork
+from statewright.core.moment import CommandUnderWay, FactChange, InstanceNow, Moment, MomentChange, StateChange
 from statewright.core.replay import Replayed, replay
+from statewright.core.run_timeline import RunTimeline
 from statewright.hooks import (
     AgentStart,
     Block,
@@ -37,9 +42,12 @@ from statewright.hooks import (
     hook,
 )
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
+from statewright.journal.entry import Interference, Tampering
 from statewright.journal.verify import Problem, Verification, verify
+from statewright.runtime.injection import Injection
 from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
+from statewright.runtime.under_way import UnderWay
 from statewright.tools import ExecutionEngine, Tool, ToolContext, ToolRegistry, load_tools, tool
 from statewright.version import __version__
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
@@ -83,6 +91,7 @@ __all__ = [
     "AgentStart",
     "AgentState",
     "Agents",
+    "AnsweredQuestion",
     "ApprovalConfig",
     "ApprovalDecision",
     "ApprovalRequest",
@@ -93,6 +102,7 @@ __all__ = [
     "CallerError",
     "ChildRun",
     "Citation",
+    "CommandUnderWay",
     "Compaction",
     "ConfigurationError",
     "ConfirmMode",
@@ -102,16 +112,25 @@ __all__ = [
     "CutOff",
     "DeclarationError",
     "Durability",
+    "EditedDecision",
+    "EditedReply",
+    "EditedResult",
     "EvalResult",
     "EvaluationConfig",
     "EvaluationMode",
     "EventPayload",
     "ExecutionEngine",
+    "Explanation",
+    "FactChange",
     "FilePart",
     "GracefulShutdown",
+    "HeldEvent",
     "Hook",
     "HookPoint",
     "ImagePart",
+    "Injection",
+    "InstanceNow",
+    "Interference",
     "Journal",
     "JournalError",
     "LLMResponse",
@@ -124,8 +143,11 @@ __all__ = [
     "ModelPrice",
     "ModelReply",
     "ModelRequest",
+    "Moment",
+    "MomentChange",
     "OnLimit",
     "OpaquePart",
+    "OtherRow",
     "PendingApproval",
     "Problem",
     "Profile",
@@ -147,19 +169,23 @@ __all__ = [
     "RunExists",
     "RunHandle",
     "RunNotFound",
+    "RunTimeline",
     "SQLiteJournal",
     "ScriptedProvider",
     "SelfEvaluator",
     "SessionPoint",
     "SignOff",
     "Standing",
+    "StateChange",
     "Statement",
     "StatewrightError",
     "Status",
     "StepResult",
+    "Stepper",
     "StopReason",
     "StreamChunk",
     "Table",
+    "Tampering",
     "TextPart",
     "TokenEstimator",
     "Tool",
@@ -174,6 +200,8 @@ __all__ = [
     "ToolText",
     "ToolUse",
     "TurnResult",
+    "UnderWay",
+    "UnmetCondition",
     "Usage",
     "Verification",
     "__version__",

@@ -11,13 +11,13 @@ from time import perf_counter
 from typing import Any
 
 from statewright.agent.loop import AgentLoop
+from statewright.core.described_machines import DescribedMachine, of_table, of_version
 from statewright.journal import MemoryJournal
 from statewright.journal.entry import TABLES
 from statewright_evidence.differences.difference import difference
 from statewright_evidence.differences.difference_text import whole_text
 from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import impact_lines
-from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
 from statewright_evidence.differences.touched import TestsOfRows, touched
 from statewright_evidence.section import Outcome, Section
 from statewright_providers import ScriptedProvider
@@ -72,7 +72,7 @@ def _released(table: Table[Any], known: Sequence[Version]) -> bool:
     return bool(known) and (known[-1].fingerprint, known[-1].code) == (table.fingerprint, table.code_digest)
 
 
-def _chain(table: Table[Any], known: Sequence[Version]) -> list[ComparedMachine]:
+def _chain(table: Table[Any], known: Sequence[Version]) -> list[DescribedMachine]:
     """Every version of a table, and the table as it is where that is none of them."""
     now = [] if _released(table, known) else [of_table(table, f"{table.name} as it is declared now")]
     return [*(of_version(version) for version in known), *now]
@@ -83,7 +83,7 @@ def _chain(table: Table[Any], known: Sequence[Version]) -> list[ComparedMachine]
 
 def _document(
     listed: Mapping[str, Sequence[Version]],
-    chains: Mapping[str, Sequence[ComparedMachine]],
+    chains: Mapping[str, Sequence[DescribedMachine]],
     tests: TestsOfRows | None,
     properties: Properties | None,
 ) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _document(
         yield "```"
 
 
-def _data(listed: Mapping[str, Sequence[Version]], chains: Mapping[str, Sequence[ComparedMachine]]) -> dict[str, Any]:
+def _data(listed: Mapping[str, Sequence[Version]], chains: Mapping[str, Sequence[DescribedMachine]]) -> dict[str, Any]:
     fields = ("name", "number", "fingerprint", "code", "summary")
     return {
         "versions": [{name: getattr(version, name) for name in fields} for known in listed.values() for version in known],

@@ -17,10 +17,10 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from statewright.core.described_machines import of_table, of_version
 from statewright_evidence.differences.code_difference import code_difference
 from statewright_evidence.differences.difference import difference
 from statewright_evidence.differences.difference_text import whole_text
-from statewright_evidence.differences.machines import of_table, of_version
 from statewright_evidence.differences.touched import touched
 from statewright_states.errors import StatewrightError
 from statewright_states.form.table import Table

@@ -1,4 +1,4 @@
-"""stdout is the answer: only the command line and the demo print, and only they end the process."""
+"""stdout is the answer: only the command line, what it shows, and the demo print, and only they end the process."""
 
 from __future__ import annotations
 
@@ -6,7 +6,13 @@ import ast
 
 from house import modules
 
-FACES = ("statewright.cli", "statewright.demo", "statewright_evidence.drawing.__main__", "statewright.__main__")
+FACES = (
+    "statewright.cli",
+    "statewright.presentation",
+    "statewright.demo",
+    "statewright_evidence.drawing.__main__",
+    "statewright.__main__",
+)
 
 
 def test_only_the_faces_print() -> None:

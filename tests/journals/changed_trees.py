@@ -23,7 +23,7 @@ import statewright_states
 assert Path(statewright_states.__file__).is_relative_to(Path.cwd()), statewright_states.__file__
 from golden_runs import ENDS, carry_on
 from statewright import SQLiteJournal, StatewrightError, verify
-from statewright.cli.recorded import replayed, state_of
+from statewright.presentation.recorded import replayed, state_of
 from statewright.testing.virtual_time import run_virtual
 
 async def looked_at(store, run_id):

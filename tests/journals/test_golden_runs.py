@@ -17,14 +17,14 @@ from typing import Any
 import pytest
 
 from golden_runs import ENDS, carry_on, restored, scripts
-from statewright import SQLiteJournal, fork, verify
-from statewright.cli.recorded import replayed, state_of
+from statewright import RunTimeline, SQLiteJournal, fork, verify
+from statewright.core.described_machines import of_table
 from statewright.journal.entry import MACHINES, TABLES
 from statewright.journal.reading import read_header
 from statewright.journal.verify import Verification
+from statewright.presentation.recorded import replayed, state_of
 from statewright.testing.virtual_time import run_virtual
 from statewright_evidence.differences.impact import Impact, impacts
-from statewright_evidence.differences.machines import of_table
 from write_golden_runs import made
 
 OPEN = [run_id for run_id, (status, _, _) in ENDS.items() if status == "running"]
@@ -151,3 +151,20 @@ def test_the_tables_of_today_are_held_against_every_golden_run(journal: Path, ma
 
     concerned = {run_id for run_id, effect in asyncio.run(story()).items() if effect is not Impact.NOT_CONCERNED}
     assert concerned == ({"planned"} if machine == "plan_build" else set(ENDS) - {"planned"})
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda path: path.stem)
+def test_runs_of_every_version_can_be_opened_and_explained(script: Path, tmp_path: Path) -> None:
+    async def scene() -> None:
+        journal = SQLiteJournal(restored(script, tmp_path))
+        for run_id in await journal.run_ids():
+            timeline = await RunTimeline.open(journal, run_id)
+            moment = await timeline.moment(timeline.last)
+            assert timeline.problem is None
+            assert moment.known == (timeline.facts_problem == "")
+            told = [timeline.explain(number) for number in range(1, timeline.decisions + 1)]
+            assert all(each.why for each in told)
+            assert timeline.end is None or moment.main.ended
+        await journal.aclose()
+
+    asyncio.run(scene())

@@ -14,7 +14,7 @@ import pytest
 from changed_trees import Change, changed_tree, run_in
 from golden_runs import ENDS, record
 from statewright import SQLiteJournal, verify
-from statewright.cli.recorded import replayed, state_of
+from statewright.presentation.recorded import replayed, state_of
 from statewright.testing.virtual_time import run_virtual
 
 STATES = "states/statewright_states"

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from machine_forms import QUESTIONS, brute_force, ignore, machine, machines, row, spread
+from statewright.core.described_machines import DescribedMachine, of_table
 from statewright.journal.entry import TABLES
 from statewright.journal.pinned import PinnedRow, PinnedTable
 from statewright_evidence.differences.cases import CaseDecision, DecisionKind
 from statewright_evidence.differences.difference import NOTHING, Change, Difference, StatedChange, difference
 from statewright_evidence.differences.difference_text import whole_text
-from statewright_evidence.differences.machines import ComparedMachine, of_table
 from statewright_evidence.differences.touched import read_traceability, touched
 from statewright_states.errors import ConfigurationError
 from statewright_states.run.table import RUN
@@ -67,7 +67,9 @@ def test_order_means_nothing(name: str, data: st.DataObject) -> None:
     again = shuffled(data, FORMS[name])
     assert difference(FORMS[name], again).equal
     text = whole_text(
-        difference(FORMS[name], again), ComparedMachine("one", FORMS[name], "1" * 64), ComparedMachine("other", again, "2" * 64)
+        difference(FORMS[name], again),
+        DescribedMachine("one", FORMS[name], "1" * 64),
+        DescribedMachine("other", again, "2" * 64),
     )
     assert "the same machine, written in another order" in text
 
@@ -204,7 +206,7 @@ def test_requirements_come_from_both_sides_tests_from_the_traceability_propertie
         "requirement,table,row,test\nR-CONT-1,run,RUN-18,test_rest\nR-STEP-1,run,RUN-18,test_rest\nR-X,run,RUN-02,\n"
     )
     old, form = of_table(RUN), without(RUN_FORM, "RUN-18")
-    new = ComparedMachine("new", edited(form, "RUN-02", do=[]), "0" * 64)
+    new = DescribedMachine("new", edited(form, "RUN-02", do=[]), "0" * 64)
     found = difference(old.form, new.form)
     again = touched(found, old, new, read_traceability(path), {"run": ("every run ends",), "call": ("no",)})
     assert again.requirements == {"R-ADMIT-1": ("RUN-02",), "R-CONT-1": ("RUN-18",), "R-TIME-1": ("RUN-02",)}
@@ -218,7 +220,7 @@ def test_requirements_come_from_both_sides_tests_from_the_traceability_propertie
 
 
 def test_what_is_not_known_is_said() -> None:
-    old, new = (ComparedMachine(to, machine(row("S-1", to, {})), to * 64) for to in "bc")
+    old, new = (DescribedMachine(to, machine(row("S-1", to, {})), to * 64) for to in "bc")
     found = difference(old.form, new.form)
     text = whole_text(found, old, new, touched(found, old, new))
     for words in ("requirements not known of S-1", "properties not known here", "tests not known here"):

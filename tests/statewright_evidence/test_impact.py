@@ -14,11 +14,11 @@ from changed_tables import asking, changed, effects_of, lucky, only, raising, wi
 from flat_records import shapes_of
 from loop_scenarios import asks, call, play, playing, says
 from statewright import MemoryJournal, tool
+from statewright.core.described_machines import DescribedMachine, of_table
 from statewright.journal.entry import NO_HASH, TABLES, chain, decode, encode
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
-from statewright_evidence.differences.machines import ComparedMachine, of_table
 from statewright_states.errors import ConfigurationError
 from statewright_states.form.row import SAME, Event, Row
 from statewright_states.form.table import Table
@@ -52,13 +52,13 @@ def journal() -> Journal:
     return run_virtual(record())
 
 
-def by_form(table: Table[Any]) -> ComparedMachine:
+def by_form(table: Table[Any]) -> DescribedMachine:
     """The table as a file holds it: without code."""
     machine = of_table(table)
-    return ComparedMachine(machine.label, machine.form, machine.fingerprint)
+    return DescribedMachine(machine.label, machine.form, machine.fingerprint)
 
 
-def impact_of(journal: Journal, machine: ComparedMachine) -> dict[str, RunImpact]:
+def impact_of(journal: Journal, machine: DescribedMachine) -> dict[str, RunImpact]:
     async def collect() -> list[RunImpact]:
         return [found async for found in impacts(journal, machine)]
 

@@ -10,6 +10,7 @@ from weakref import WeakSet
 from statewright.runtime.driver import Live, Watch
 from statewright.runtime.giving_up import ended_or_given_up
 from statewright.runtime.observers import ChunkCallback, RunEvent
+from statewright.runtime.stepping import Stepping
 from statewright.views.tool_progress import ToolProgress
 from statewright_states.errors import LoopClosed
 from statewright_states.words.approval import SignOff
@@ -53,7 +54,9 @@ class RunHandle(Generic[S]):
         self._task: asyncio.Task[S] | None = None
         self._listening: WeakSet[RunEvents[S]] = WeakSet()
 
-    async def begun(self, driving: Driving[S], on_chunk: ChunkCallback | None, deps: object) -> None:
+    async def begun(
+        self, driving: Driving[S], on_chunk: ChunkCallback | None, deps: object, stepping: Stepping | None = None
+    ) -> None:
         """Have the run driven; waits until it is on record and can be found, or is over. Raises what it raises until then."""
         live = asyncio.Event()
 
@@ -61,7 +64,7 @@ class RunHandle(Generic[S]):
             self._happened(piece)
             return on_chunk(piece) if on_chunk is not None else None
 
-        watch = Watch(chunk, self._happened, lambda _: live.set(), self._happened, deps)
+        watch = Watch(chunk, self._happened, lambda _: live.set(), self._happened, deps, stepping=stepping)
         self._task = asyncio.create_task(driving(watch), name=f"the run {self.run_id}")
         self._owner.add(self)
         self._task.add_done_callback(lambda _: live.set())
@@ -83,6 +86,12 @@ class RunHandle(Generic[S]):
     def error(self) -> BaseException | None:
         """What the run raised; None while it goes on, and where it raised nothing."""
         return self._task.exception() if self._task is not None and self._task.done() and not self._task.cancelled() else None
+
+    @property
+    def state(self) -> S | None:
+        """The run when it is driven no longer, as ``wait`` gives it; None while it goes on, and where ``wait`` would raise."""
+        over = self._task is not None and self._task.done() and not self._task.cancelled() and self._task.exception() is None
+        return self._task.result() if self._task is not None and over else None
 
     @property
     def event_loop(self) -> asyncio.AbstractEventLoop | None:
@@ -134,6 +143,11 @@ class RunHandle(Generic[S]):
     async def decide(self, call_id: str, approve: bool, **said: Unpack[DecisionKeywords]) -> SignOff:
         """Decide about a tool call of this run that waits for a person, as ``loop.decide``."""
         return await self._decide(self.run_id, call_id, approve, **said)
+
+    def when_done(self, then: Callable[[], None]) -> None:
+        """Have ``then`` called when the run is driven no longer; soon, if that was before."""
+        assert self._task is not None, "a handle is given out when its run has begun"
+        self._task.add_done_callback(lambda _: then())
 
     async def aclose(self) -> None:
         """Drive the run no longer. That is no end: it stays on record as far as it came, and can be resumed."""

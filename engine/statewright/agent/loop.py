@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from copy import copy
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 from statewright.agent import assemble
 from statewright.agent.arguments import (
@@ -18,6 +19,8 @@ from statewright.agent.arguments import (
     require_several,
     require_text,
 )
+from statewright.agent.handle import RunHandle
+from statewright.agent.stepper import Stepper
 from statewright.agent.task_runner import ErrorCallback, History, TaskRunner
 from statewright.config.prices import require_prices
 from statewright.config.settings import AgentConfig
@@ -25,12 +28,13 @@ from statewright.core.inputs import RunInputs, cards_of
 from statewright.hooks import Hook, Hooks
 from statewright.journal import MemoryJournal
 from statewright.runtime.decisions import check_decision, leave_decision, require_counted
-from statewright.runtime.driver import AgentDriver, RunOptions, Watch
+from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Watch
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.effects.open_children import ParentRun
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import EventCallback, Observers, ProgressCallback
+from statewright.runtime.observers import ChunkCallback, EventCallback, Observers, ProgressCallback
 from statewright.runtime.shutdown import GracefulShutdown
+from statewright.runtime.stepping import Stepping
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright.tools.context import require_deps
 from statewright.views.approvals import ApprovalDecision, Approver
@@ -149,6 +153,37 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
             await live.take_posted()
         require_counted(pending, decision)
         return pending.sign_off.after(actor, statement_of(approve, decision.meaning))
+
+    # -- stepped through ---------------------------------------------------------------------------------------------
+
+    def step(self, prompt: str, history: History | None = None, *, by: str = "", **options: Unpack[RunKeywords]) -> Stepper:
+        """A run that waits before each event: ``async with loop.step("the task") as stepper: async for held in stepper: ...``.
+
+        Arguments are those of ``run``; ``by`` is who steps through it, for the record of what they inject or edit. The run is
+        begun with the block, and given up with it unless it has ended.
+        """
+        chunks, deps = options.get("on_stream_chunk"), options.get("deps")
+        return Stepper(
+            lambda stepping: self._start("step", prompt, history, options, stepping=stepping),
+            lambda run_id, stepping: self._take_up("step", run_id, chunks, False, deps, stepping),
+            by,
+        )
+
+    def step_on(
+        self,
+        run_id: str,
+        *,
+        by: str = "",
+        on_stream_chunk: ChunkCallback | None = None,
+        accept_changed_code: bool = False,
+        deps: Any = None,
+    ) -> Stepper:
+        """``resume`` that waits before each event: a run on record, taken up and stepped through."""
+
+        def taken_up(run_id: str, stepping: Stepping) -> Coroutine[Any, Any, RunHandle[AgentState]]:
+            return self._take_up("step_on", run_id, on_stream_chunk, accept_changed_code, deps, stepping)
+
+        return Stepper(partial(taken_up, run_id), taken_up, by)
 
     async def _release(self) -> None:
         await self._driver.end_sessions()

@@ -16,6 +16,7 @@ from statewright.core.inputs import Inputs
 from statewright.core.replay import open_runs
 from statewright.runtime.driver import Driver, NamedRunKeywords, RunKeywords, RunOptions, Watch
 from statewright.runtime.observers import ChunkCallback
+from statewright.runtime.stepping import Stepping
 from statewright_states.errors import NoJournalYet, RunExists
 from statewright_states.frozen import replace
 from statewright_states.words.approval import SignOff
@@ -198,31 +199,46 @@ class TaskRunner(ABC, Generic[I, S]):
         return _shown(partial(self._start, "stream", prompt, history, options, stream=True))
 
     async def _start(
-        self, where: str, prompt: str, history: History | None, options: RunKeywords, *, stream: bool | None = None
+        self,
+        where: str,
+        prompt: str,
+        history: History | None,
+        options: RunKeywords,
+        *,
+        stream: bool | None = None,
+        stepping: Stepping | None = None,
     ) -> RunHandle[S]:
         with self.reporting(where):
             given = RunOptions(**options)
             given = given if stream is None else replace(given, stream=stream)
             inputs = self.inputs(prompt, history, given)
-        return await self._begun(where, inputs.run_id, partial(self._driving.start, inputs), given)
+        return await self._begun(where, inputs.run_id, partial(self._driving.start, inputs), given, stepping)
 
     async def _take_up(
-        self, where: str, run_id: str, on_chunk: ChunkCallback | None, accepted: bool, deps: Any
+        self,
+        where: str,
+        run_id: str,
+        on_chunk: ChunkCallback | None,
+        accepted: bool,
+        deps: Any,
+        stepping: Stepping | None = None,
     ) -> RunHandle[S]:
         require_text("run_id", run_id)
         require_callables(on_stream_chunk=on_chunk)
         with self.reporting(where):
             self.require_deps(deps)
         driving = partial(self._driving.take_up, run_id, accept_changed_code=accepted)
-        return await self._begun(where, run_id, driving, RunOptions(on_stream_chunk=on_chunk, deps=deps))
+        return await self._begun(where, run_id, driving, RunOptions(on_stream_chunk=on_chunk, deps=deps), stepping)
 
-    async def _begun(self, where: str, run_id: str, driving: Driving[S], given: RunOptions) -> RunHandle[S]:
+    async def _begun(
+        self, where: str, run_id: str, driving: Driving[S], given: RunOptions, stepping: Stepping | None = None
+    ) -> RunHandle[S]:
         async def driven(watch: Watch) -> S:
             with self.reporting(where):
                 return await driving(watch)
 
         handle = RunHandle[S](run_id, self._driving.live, self.decide, self._owned)
-        await handle.begun(driven, given.on_stream_chunk, given.deps)
+        await handle.begun(driven, given.on_stream_chunk, given.deps, stepping)
         return handle
 
     # -- by its id ---------------------------------------------------------------------------------------------------

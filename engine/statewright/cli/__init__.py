@@ -17,10 +17,10 @@ from rich.text import Text
 
 from statewright.cli.abandoned import leave_at_once_if_anything_is_given_up
 from statewright.cli.exits import Exit, exit_for
-from statewright.cli.layout import print_folded, program
-from statewright.cli.output import one_line, printable, remarks
-from statewright.cli.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.cli.task import with_stdin_named
+from statewright.presentation.layout import print_folded, program
+from statewright.presentation.output import one_line, printable, remarks
+from statewright.presentation.streams import OutputLost, give_up_stdout, settle_streams
 from statewright.version import ENGINE
 from statewright_states.errors import ConfigurationError, InternalError, StatewrightError
 
@@ -53,6 +53,8 @@ COMMANDS: Mapping[str, str] = {
     "runs": "statewright.cli.runs:runs",
     "show": "statewright.cli.show:show",
     "why": "statewright.cli.why:why",
+    "report": "statewright.cli.report:report",
+    "debug": "statewright.cli.debug:debug",
     "replay": "statewright.cli.check:replay_run",
     "verify": "statewright.cli.check:verify_runs",
     "diagram": "statewright.cli.diagram:diagram",

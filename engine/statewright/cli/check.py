@@ -12,12 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.layout import print_folded
 from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, RunName
 from statewright.cli.outcome import summary
-from statewright.cli.output import answers, one_line, print_json, printable, stdout_kept_for_the_answer
-from statewright.cli.own_machines import HOW_TO_NAME, is_own, recorded_run, replayed_by
-from statewright.cli.recorded import AnyReplayed, replayed, state_of
 from statewright.cli.runs import resolve_run
 from statewright.core.deciding_code import code_changes, in_words
 from statewright.core.replay import ReplayedMachine, replay_machine
@@ -25,6 +21,11 @@ from statewright.journal.entry import NO_HASH
 from statewright.journal.reading import read_record
 from statewright.journal.stores.sqlite import SQLiteJournal
 from statewright.journal.verify import Problem, Verification, unclaimed, verify
+from statewright.presentation.event_words import counted
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import answers, one_line, print_json, printable, stdout_kept_for_the_answer
+from statewright.presentation.own_machines import HOW_TO_NAME, is_own, recorded_run, replayed_by
+from statewright.presentation.recorded import AnyReplayed, replayed, state_of
 from statewright_evidence.differences.machines import load_table
 from statewright_states.errors import ConfigurationError, JournalDamaged, ReplayDiverged, RunNotFound
 from statewright_states.form.table import Table
@@ -150,6 +151,9 @@ def _print_verification(console: Console, found: Verification) -> None:
     looked_at = f"{found.entries} entries, {found.decisions} decisions, {found.payloads} payloads"
     head = one_line(found.head_hash[:16])
     print_folded(console, Text.assemble(word, f"  {one_line(found.run_id)} · {looked_at} · {end} · head {head}…"), 2)
+    if found.interference:
+        told = f"  interfered with {counted(found.interference, 'time')}: injected or edited events are marked"
+        print_folded(console, Text(told, style="bold yellow"), 4)
     if found.ok and is_own(found.machine):
         table = one_line(found.machine or "")
         told = (

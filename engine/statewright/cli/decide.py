@@ -10,12 +10,12 @@ from rich.text import Text
 
 from statewright.agent.loop import AgentLoop
 from statewright.cli.exits import Exit
-from statewright.cli.layout import command_text, print_folded
 from statewright.cli.options import NO_JOURNAL, JournalOptions, RunName, actor_named, again
-from statewright.cli.output import one_line, remarks, typed
-from statewright.cli.recorded import asking_in
 from statewright.cli.runs import resolve_run
 from statewright.journal.reading import read_header
+from statewright.presentation.layout import command_text, print_folded
+from statewright.presentation.output import one_line, remarks, typed
+from statewright.presentation.recorded import asking_in
 from statewright.runtime.decisions import progress
 from statewright.views.approvals import ApprovalDecision
 from statewright_states.errors import InternalError
@@ -92,6 +92,16 @@ def reject(
     """
     decision = ApprovalDecision(False, actor_named(actor), "rejected", comment, end_run)
     return asyncio.run(_decide(journal, run, call, digest, decision))
+
+
+async def leave_decision_of(options: JournalOptions, run_id: str, call: str, approve: bool, actor: str, comment: str) -> str:
+    """Leave a person's decision about a call for a run, from a face that goes on; what became of it, in a line."""
+    decision = ApprovalDecision(approve, actor, "approved" if approve else "rejected", comment)
+    async with AgentLoop(_NoModel(), journal=options.store()) as loop:
+        asking = await asking_in(loop.journal, run_id, call)
+        sign_off = await loop.decide(asking, call, approve, actor=actor, meaning=decision.meaning, comment=comment)
+    waits = f"; the call still waits: {progress(sign_off)}" if approve and sign_off.missing else ""
+    return one_line(f"recorded: {decision.meaning} by {actor}{waits}")
 
 
 async def _decide(options: JournalOptions, named: str, call: str, digest: str | None, decision: ApprovalDecision) -> Exit:

@@ -9,8 +9,8 @@ from cyclopts import Parameter
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.output import one_line, remarks, stdout_kept_for_the_answer
 from statewright.journal.entry import TABLES
+from statewright.presentation.output import one_line, remarks, stdout_kept_for_the_answer
 from statewright.tools.suggestion import did_you_mean
 from statewright_evidence.differences.machines import load_table
 from statewright_evidence.drawing import MAP, drawing, map_drawing

@@ -14,15 +14,15 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.layout import print_folded
 from statewright.cli.machine_names import machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
-from statewright.cli.output import answers, print_json, printable
+from statewright.core.described_machines import DescribedMachine, of_table
 from statewright.journal.entry import TABLES
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import answers, print_json, printable
 from statewright_evidence.differences.code_difference import CodeDifference, code_difference, code_of
 from statewright_evidence.differences.difference import Difference, difference
 from statewright_evidence.differences.difference_text import ADDED, CHANGED, REMOVED, whole_text
-from statewright_evidence.differences.machines import ComparedMachine, of_table
 from statewright_evidence.differences.touched import TestsOfRows, Touched, read_traceability, touched
 from statewright_evidence.proofs.targets import properties_of
 from statewright_states.errors import ConfigurationError
@@ -36,8 +36,8 @@ TONES = {ADDED: "green", REMOVED: "red", CHANGED: "yellow"}
 class Comparison:
     """Two machines, what differs, and what that touches."""
 
-    old: ComparedMachine
-    new: ComparedMachine
+    old: DescribedMachine
+    new: DescribedMachine
     found: Difference
     again: Touched
     code: CodeDifference
@@ -107,7 +107,7 @@ def diff(
 
 async def _pairs(
     old: str, new: str | None, chosen: str | None, options: JournalOptions
-) -> list[tuple[ComparedMachine, ComparedMachine]]:
+) -> list[tuple[DescribedMachine, DescribedMachine]]:
     before = await machines_named(old, options, chosen)
     if new is not None:
         after = await machines_named(new, options, chosen)
@@ -141,7 +141,7 @@ def _tests(given: Path | None) -> TestsOfRows | None:
     return read_traceability(TRACEABILITY) if TRACEABILITY.exists() else None
 
 
-def _compare(old: ComparedMachine, new: ComparedMachine, tests: TestsOfRows | None) -> Comparison:
+def _compare(old: DescribedMachine, new: DescribedMachine, tests: TestsOfRows | None) -> Comparison:
     found = difference(old.form, new.form)
     return Comparison(old, new, found, touched(found, old, new, tests, properties_of()), code_difference(old, new))
 

@@ -18,10 +18,10 @@ from rich.text import Text
 from statewright.agent.agent_files import Agent, Agents
 from statewright.agent.profiles import PROFILES
 from statewright.cli.exits import Exit
-from statewright.cli.layout import in_brief, print_folded
 from statewright.cli.options import AGENT, MODEL_VARIABLE, NO_JOURNAL, NO_MODEL, JournalOptions, ModelOptions
-from statewright.cli.output import answers, one_line
 from statewright.journal.verify import verify
+from statewright.presentation.layout import in_brief, print_folded
+from statewright.presentation.output import answers, one_line
 from statewright.version import ENGINE
 from statewright_states.errors import JournalUnavailable, StatewrightError
 from statewright_states.frozen import dataclass

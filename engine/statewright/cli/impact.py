@@ -14,14 +14,14 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.layout import print_folded
 from statewright.cli.machine_names import Machines, machines_named
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions
-from statewright.cli.output import answers, one_line, print_json, remarks
 from statewright.cli.runs import resolve_run
+from statewright.core.described_machines import DescribedMachine
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import answers, one_line, print_json, remarks
 from statewright_evidence.differences.impact import Impact, RunImpact, impacts
 from statewright_evidence.differences.impact_text import counted, impact_lines
-from statewright_evidence.differences.machines import ComparedMachine
 from statewright_states.errors import ConfigurationError
 
 TONES = {Impact.DEPARTS: "bold red", Impact.UNDECIDED: "bold yellow", Impact.UNREADABLE: "bold red", Impact.RENAMED: "yellow"}
@@ -85,7 +85,7 @@ async def _replay(
     return counts, told
 
 
-def _single(machines: Machines, named: str) -> ComparedMachine:
+def _single(machines: Machines, named: str) -> DescribedMachine:
     if len(machines) == 1:
         return next(iter(machines.values()))
     raise ConfigurationError(
@@ -100,7 +100,7 @@ def _tell(found: RunImpact, console: Console) -> None:
         print_folded(console, Text(f"  {one_line(line)}"), 4)
 
 
-def _sum_up(counts: Counter[str], changed: ComparedMachine, console: Console) -> None:
+def _sum_up(counts: Counter[str], changed: DescribedMachine, console: Console) -> None:
     total = sum(counts.values())
     print_folded(console, Text(f"{changed.label}: {counted(counts)}" if total else "the journal holds no runs"), 2)
     if total and counts[Impact.NOT_CONCERNED] == total:

@@ -7,15 +7,16 @@ from contextlib import aclosing
 from pathlib import Path
 
 from statewright.cli.options import DEFAULT_JOURNAL, JournalOptions
-from statewright.cli.output import one_line
 from statewright.cli.runs import resolve_run
+from statewright.core.described_machines import DescribedMachine, pinned_machines
 from statewright.journal.entry import TABLES
-from statewright_evidence.differences.machines import ComparedMachine, find_machine, pinned_machines
+from statewright.presentation.output import one_line
+from statewright_evidence.differences.machines import find_machine
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import replace
 from statewright_states.words.ports import Journal
 
-Machines = Mapping[str, ComparedMachine]
+Machines = Mapping[str, DescribedMachine]
 """By the name of each."""
 
 

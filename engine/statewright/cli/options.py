@@ -13,8 +13,8 @@ from cyclopts import Group, Parameter
 
 from statewright.agent.agent_files import Agent, Agents, AgentTable, check_table, merged
 from statewright.agent.assemble import connect, shown_address
-from statewright.cli.output import typed
 from statewright.journal import Durability, SQLiteJournal
+from statewright.presentation.output import typed
 from statewright.tools import ToolRegistry, load_tools
 from statewright.workspace import workspace_tools
 from statewright_states.errors import ConfigurationError, NoJournalYet

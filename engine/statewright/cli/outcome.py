@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.answer import print_answer
-from statewright.cli.event_words import counted, seconds
 from statewright.cli.exits import Exit
-from statewright.cli.layout import arguments_in_brief, command_text, folded, print_folded
-from statewright.cli.output import one_line, print_json, printable, typed
-from statewright.cli.recorded import AnyState
-from statewright.cli.timeline import TONES
+from statewright.presentation.answer import print_answer
+from statewright.presentation.event_words import counted, seconds
+from statewright.presentation.layout import arguments_in_brief, command_text, folded, print_folded
+from statewright.presentation.output import one_line, print_json, printable, typed
+from statewright.presentation.recorded import AnyState
+from statewright.presentation.timeline import TONES
 from statewright.runtime.decisions import progress
 from statewright.views.state import PendingApproval
 from statewright_states.frozen import dataclass
@@ -84,6 +84,7 @@ def summary(state: AnyState, word: str = "") -> Text:
         reason,
         judged,
         "no reply wanted" if state.silent else "",
+        f"interfered with {counted(state.interference, 'time')}" if state.interference else "",
         state.budget_spent or "",
         counted(state.steps_taken, "step"),
         seconds(state.duration_s),

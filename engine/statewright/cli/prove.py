@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.layout import print_folded
 from statewright.cli.options import JsonList
-from statewright.cli.output import answers, print_json, printable, stdout_kept_for_the_answer
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import answers, print_json, printable, stdout_kept_for_the_answer
 from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
 from statewright_evidence.proofs.explorer import MAX_STATES

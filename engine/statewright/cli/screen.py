@@ -17,12 +17,12 @@ from rich.live import Live
 from rich.spinner import Spinner
 from rich.text import Text
 
-from statewright.cli.event_words import counted, seconds
-from statewright.cli.layout import print_folded
-from statewright.cli.output import one_line, printable
-from statewright.cli.streams import STDERR
-from statewright.cli.timeline import GetMessage, Timeline, live_event
 from statewright.config.settings import RetryConfig
+from statewright.presentation.event_words import counted, seconds
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import one_line, printable
+from statewright.presentation.streams import STDERR
+from statewright.presentation.timeline import GetMessage, TimelineWriter, live_event
 from statewright.runtime.observers import EventCallback, EventPayload, RunEvent
 from statewright.views.tool_progress import ToolProgress
 from statewright_states.run.events import ReplyReceived
@@ -40,7 +40,7 @@ class Screen:
 
     def __init__(self, console: Console, *, quiet: bool = False) -> None:
         self._console = console
-        self._timeline = Timeline(RetryConfig())
+        self._timeline = TimelineWriter(RetryConfig())
         self._quiet = quiet
         self._lively = console.is_terminal and not console.is_dumb_terminal
         self._spinner = Spinner("dots")
@@ -63,7 +63,7 @@ class Screen:
 
     # -- what happens ------------------------------------------------------------------------------------------------
 
-    def watching(self, timeline: Timeline, heading: str) -> EventCallback:
+    def watching(self, timeline: TimelineWriter, heading: str) -> EventCallback:
         """The ``on_event`` callback of one run.
 
         Its heading is printed when its first decision is on record, so that a run that cannot begin shows its error alone.

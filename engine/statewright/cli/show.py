@@ -14,30 +14,39 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.layout import command_text, print_folded
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName, again
 from statewright.cli.outcome import Again, error_text, summary, what_next
-from statewright.cli.output import answers, one_line, print_json, printable, typed
-from statewright.cli.own_machines import ShownMachine, is_own, shown_machine
-from statewright.cli.recorded import AnyState, inputs_by_phase, messages_of, recorded_event, replayed, standing, state_of
 from statewright.cli.runs import resolve_run
-from statewright.cli.timeline import GetMessage, Timeline
+from statewright.cli.show_entry import view_of
 from statewright.config.settings import RetryConfig
+from statewright.core.described_machines import pinned_machines
 from statewright.core.replay import machine_of
 from statewright.journal import SQLiteJournal
 from statewright.journal.entry import NO_HASH, decode
 from statewright.journal.reading import Record, read_record
 from statewright.journal.stores.owner import LeaseHolder
+from statewright.presentation.conversation import ROLE_STYLES, attached
+from statewright.presentation.layout import command_text, print_folded
+from statewright.presentation.output import answers, one_line, print_json, printable, typed
+from statewright.presentation.own_machines import ShownMachine, is_own, shown_machine
+from statewright.presentation.recorded import (
+    AnyState,
+    inputs_by_phase,
+    messages_of,
+    recorded_event,
+    replayed,
+    standing,
+    state_of,
+)
+from statewright.presentation.timeline import GetMessage, TimelineWriter
 from statewright.runtime.decisions import read_decision
 from statewright.views.plan_build_state import MixedState
-from statewright_evidence.differences.machines import pinned_machines
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import Message
-from statewright_states.words.parts import OpaquePart, Part, ReasoningPart, TextPart, ToolCall, described, kind_of
+from statewright_states.words.parts import Part, ReasoningPart, TextPart, ToolCall
 from statewright_states.words.ports import StoredEntry
 
 SHOWN_DIGITS = 16
-ROLE_STYLES = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +76,7 @@ def show(
     messages: bool = False,
     full: bool = False,
     hashes: bool = False,
+    entry: int | None = None,
     json: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> Exit:
     """Show a run: every decision on record with its number, the path of rows, open questions, the outcome.
@@ -75,15 +85,22 @@ def show(
 
     Parameters
     ----------
+    entry
+        Show the run as it was after this entry: the machine as a diagram, what was decided, what it changed, what was under
+        way. Entries are numbered from 1, as `--hashes` shows them; -1 is the last.
     messages
         Show the transcript too.
     full
         Show arguments, results and replies as they are, and not in brief.
     hashes
-        Show the hash of each entry, and of the one that it continues.
+        Show the hash of each entry, and of the one that it continues; with --entry the whole of it as it is stored.
     json
         Print the entries and the outcome as one JSON document.
     """
+    if entry is not None:
+        view = asyncio.run(view_of(journal.store(), run, entry, messages=messages, full=full, hashes=hashes))
+        print_json(view.as_json()) if json else view.print_to(answers())
+        return Exit.SUCCESS
     shown = asyncio.run(_load(journal.store(), run))
     if isinstance(shown, ShownMachine):
         shown.print_as_json() if json else shown.print_to(answers(), hashes=hashes)
@@ -147,7 +164,7 @@ def _print_header(console: Console, shown: Shown) -> None:
 
 
 def _print_timeline(console: Console, shown: Shown, *, full: bool, hashes: bool) -> None:
-    timeline = Timeline(RetryConfig(), reasons=shown.reasons)
+    timeline = TimelineWriter(RetryConfig(), reasons=shown.reasons)
     width = console.width if console.is_terminal else None
     if hashes:
         _print_hashes(console, shown.stored[0], NO_HASH)
@@ -196,11 +213,8 @@ def _part_in_words(part: Part) -> tuple[str, str]:
             return part.text, "dim italic"
         case ToolCall():
             return f"→ {part.name} {part.arguments}  {part.id}", "cyan"
-        case OpaquePart():
-            state = part.provider_state
-            return f"[for {state.adapter}: {len(state.data)} characters]", "dim"
         case _:
-            return f"[{kind_of(part)}: {described(part)}]", "magenta"
+            return attached(part)
 
 
 def _print_outcome(console: Console, shown: Shown, journal: JournalOptions) -> None:

@@ -12,9 +12,9 @@ from threading import Thread
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.layout import print_folded
-from statewright.cli.output import one_line, printable
 from statewright.cli.screen import Screen
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import one_line, printable
 from statewright.runtime.decisions import OBJECTIONS, progress
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest
 from statewright_states.words.approval import Standing, Statement

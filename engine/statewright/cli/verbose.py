@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.layout import print_folded
-from statewright.cli.output import one_line
+from statewright.presentation.layout import print_folded
+from statewright.presentation.output import one_line
 from statewright.runtime.log import LOGGER
 
 

@@ -5,27 +5,24 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing
 from dataclasses import asdict
-from typing import Annotated, Any
+from typing import Annotated
 
 from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
-from statewright.cli.explanation import Explanation, OtherRow, explain
-from statewright.cli.layout import command_text, in_brief, print_folded
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
-from statewright.cli.output import answers, as_json, one_line, print_json, typed
 from statewright.cli.runs import resolve_run
-from statewright.journal.reading import read_record
-from statewright_evidence.differences.machines import pinned_machines
+from statewright.core.explanation import Explanation
+from statewright.core.run_timeline import RunTimeline
+from statewright.presentation.explained import explanation_pane
+from statewright.presentation.layout import command_text, in_brief, print_folded
+from statewright.presentation.output import answers, one_line, print_json, typed
+from statewright.presentation.values import MAX_DATA_CHARS
+from statewright_states.errors import JournalDamaged
 from statewright_states.words.messages import Message
 from statewright_states.words.ports import Journal
-
-LABEL = 10
-"""Columns of the label before what is said."""
-MAX_DATA_CHARS = 400
-NOTHING: tuple[object, ...] = (None, "", [], {})
 
 
 def why(
@@ -59,10 +56,10 @@ async def _explained(journal: Journal, named: str, seq: int | None) -> tuple[Exp
     """The explanation, the messages that its event names in brief, and how many decisions the run has."""
     async with aclosing(journal):
         run_id = await resolve_run(journal, named)
-        record = read_record(run_id, await journal.entries(run_id))
-        found = explain(record, await pinned_machines(journal, run_id), seq)
+        timeline = await RunTimeline.open(journal, run_id)
+        found = timeline.explain(timeline.asked_about if seq is None else seq)
         told = {name: await _message(journal, value) for name, value in found.data.items()}
-        return found, {name: text for name, text in told.items() if text}, record.entries[-1].decisions[-1].seq
+        return found, {name: text for name, text in told.items() if text}, timeline.decisions
 
 
 async def _message(journal: Journal, value: object) -> str:
@@ -70,7 +67,7 @@ async def _message(journal: Journal, value: object) -> str:
     data = await journal.blob(value) if isinstance(value, str) and value.startswith("sha256:") else None
     try:
         message = Message.from_encoded(data) if data is not None else None
-    except (ValueError, TypeError, LookupError):  # another payload
+    except JournalDamaged:  # another payload
         return ""
     if message is None:
         return ""
@@ -81,75 +78,6 @@ async def _message(journal: Journal, value: object) -> str:
 def _print(console: Console, found: Explanation, messages: dict[str, str], decisions: int, journal: JournalOptions) -> None:
     place = f"{found.run_id}  decision {found.decision} of {decisions}, entry {found.entry}"
     print_folded(console, Text(one_line(place), style="dim"))
-    _say(console, "event", Text.assemble((one_line(found.event), "bold"), one_line(f" at {found.instance}")))
-    for name, value in found.data.items():
-        if value in NOTHING:
-            continue
-        _say(console, "", Text(f"{one_line(name)}: {messages.get(name) or _in_words(value)}"), 2)
-    if found.cause:
-        by = f", given by {found.given_by}" if found.given_by else ""
-        _say(console, "led to by", Text(one_line(f"command {found.cause}{by}")))
-    _say(console, "state", Text(one_line(found.state)))
-    _print_outcome(console, found)
-    for identity, text in found.requirements.items():
-        _say(console, "serves", Text(one_line(f"{identity}: {text}" if text else identity)))
-    for given in found.commands:
-        data = ", ".join(f"{name} {_in_words(value)}" for name, value in given.data.items())
-        _say(console, "command", Text(one_line(f"{given.id} {given.command}  {data}".rstrip())))
-    _say(console, "table", Text(one_line(found.decided_by), style="dim"))
-    _print_questions(console, found)
-    _print_others(console, found)
+    console.print(explanation_pane(found, messages))
     console.print()
     console.print(command_text(console, f"show {typed(found.run_id)}{journal.again()}", "all"))
-
-
-def _print_outcome(console: Console, found: Explanation) -> None:
-    reason = one_line(f": {found.why}" if found.why else "")
-    if found.outcome == "refused":
-        _say(console, "refused", Text(one_line(found.why), style="bold red"))
-    elif found.outcome == "ignored":
-        _say(console, "ignored", Text.assemble((one_line(found.id or ""), "bold cyan"), f"{reason}; nothing changed"))
-    else:
-        to = "stays" if found.to == found.state else f"to {found.to}"
-        _say(console, "row", Text.assemble((one_line(found.id or ""), "bold cyan"), one_line(f", {to}{reason}")))
-
-
-def _print_questions(console: Console, found: Explanation) -> None:
-    console.print()
-    if not found.asked:
-        _say(console, "asked", Text("nothing: this event means the same here, whatever the facts are"))
-    for decisive, label in ((True, "because"), (False, "also asked")):
-        for at, question in enumerate(asked for asked in found.asked if asked.decisive is decisive):
-            text = f"{question.name}: {question.text}" if question.text else question.name
-            answer = (one_line(question.answer), "bold" if decisive else "")
-            said = Text.assemble(f"{one_line(text)}  ", answer, style="" if decisive else "dim")
-            _say(console, "" if at else label, said, 2)
-
-
-def _print_others(console: Console, found: Explanation) -> None:
-    console.print()
-    if not found.others:
-        _say(console, "why not", Text(one_line(f"nothing else is declared for {found.event} in {found.state}")))
-    for at, other in enumerate(found.others):
-        what = "ignores" if other.to is None else "stays" if other.to == found.state else f"to {other.to}"
-        stated = Text.assemble((one_line(other.id), "cyan"), one_line(f", {what}: {other.why}"))
-        _say(console, "" if at else "why not", stated, 2)
-        _say(console, "", Text(one_line(_needed(other)), style="yellow"), 2, shift=2)
-
-
-def _needed(other: OtherRow) -> str:
-    if not other.unmet:
-        return "it would fit too; an ignore goes before it"
-    return "needs " + "; ".join(f"{each.question}: {' or '.join(each.needed)} (was {each.was})" for each in other.unmet)
-
-
-def _say(console: Console, label: str, said: Text, hang: int = 0, shift: int = 0) -> None:
-    """A label and what is said; lines that go on stand ``hang`` further to the right."""
-    start = f"{label:<{LABEL}} {' ' * shift}"
-    print_folded(console, Text.assemble((start, "dim"), said), len(start) + hang)
-
-
-def _in_words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return in_brief(value if isinstance(value, str) else " ".join(as_json(value).split()), MAX_DATA_CHARS)

@@ -113,6 +113,25 @@ async def replay(journal: Journal, run_id: str, accepted: bool | None = None) ->
     return await _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps, settled, journal)
 
 
+async def execution_for(journal: Journal, header: Header, table: Table[Any] | None = None) -> Execution[Any, Any]:
+    """A fresh execution of the run of this header; ``table`` is that of a run of the caller's own.
+
+    Raises ReplayDiverged when a table is not the one that the run is pinned to, NotAJournal for one that is not given.
+    """
+    own = table is not None and table.name == header.machine
+    tables = {table.name: table} if table is not None and own else TABLES
+    if not own:
+        require_ours(header.run_id, header)
+    _same_machines(header.run_id, header, tables, MACHINES.get(header.machine, (header.machine,)))
+    if table is not None and own:
+        blobs = await _blobs(journal, [header.task, header.config])
+        return MachineExecution(machine_inputs_from(header, table, blobs), Payloads())
+    given = await _given(journal, header)
+    if header.machine == PLAN_BUILD.name:
+        return PlanBuildExecution(plan_build_inputs_from(header, given), Payloads())
+    return RunExecution(inputs_from(header, given), Payloads())
+
+
 async def replay_plan_build(journal: Journal, run_id: str, accepted: bool | None = None) -> ReplayedPlanBuild:
     """Replay the record of a task that is planned, then built; its two runs are replayed alone. As ``replay``."""
     stored, record = await _recorded(journal, run_id, PLAN_BUILD.name)

@@ -8,13 +8,13 @@ from pathlib import Path
 from statewright import AgentLoop, AgentState, ConfigurationError, GracefulShutdown, SQLiteJournal, replay
 from statewright.agent.assemble import clock, connect, names
 from statewright.cli.exits import Exit
-from statewright.cli.layout import as_typed
 from statewright.cli.outcome import exit_of
-from statewright.cli.output import answers
 from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import REPORT, Books
 from statewright.demo.screen import DemoScreen
 from statewright.journal.verify import verify
+from statewright.presentation.layout import as_typed
+from statewright.presentation.output import answers
 from statewright_states.words.ports import Provider
 
 HOME = Path(".statewright")

@@ -9,12 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright import AgentState, ApprovalRequest, RetryConfig
-from statewright.cli.event_words import counted
-from statewright.cli.layout import command_text, print_folded
 from statewright.cli.outcome import summary
-from statewright.cli.output import printable, typed
-from statewright.cli.timeline import Timeline, live_event
 from statewright.journal.verify import Verification
+from statewright.presentation.event_words import counted
+from statewright.presentation.layout import command_text, print_folded
+from statewright.presentation.output import printable, typed
+from statewright.presentation.timeline import TimelineWriter, live_event
 from statewright.runtime.observers import EventPayload
 from statewright_states.frozen import replace
 from statewright_states.run.table import RUN
@@ -34,7 +34,7 @@ class DemoScreen:
 
     def __init__(self, console: Console, retry: RetryConfig) -> None:
         self._console = console
-        self._timeline = Timeline(retry)
+        self._timeline = TimelineWriter(retry)
 
     # -- while the run goes on ---------------------------------------------------------------------------------------
 

@@ -113,6 +113,15 @@ def read_record(run_id: str, stored: Sequence[StoredEntry]) -> Record:
     return Record(header, tuple(_as_today(entry, entry.format or header.format) for entry in read_entries))
 
 
+def entry_of_run(header: Header, stored: StoredEntry) -> Entry:
+    """An entry of the run of this header, read, and in today's form. Raises as ``read_record`` does."""
+    entry = _required(header.run_id, stored)
+    if not isinstance(entry, Entry):
+        where = f"run {header.run_id}, entry {stored.seq}"
+        raise JournalDamaged("a header stands within the run", where=where, cure="verify the journal", seq=stored.seq)
+    return _as_today(entry, entry.format or header.format)
+
+
 def is_part(header: Header) -> bool:
     """Whether a run is one of the two of a planned task, which is taken up with it."""
     task, _, _ = header.run_id.rpartition(".")
@@ -194,7 +203,7 @@ def delivery_of(decision: RecordedDecision, entry: int, tables: Tables = TABLES)
             cure="verify the journal; replay it with the version named in the run's header, or declare an upcaster",
             seq=entry,
         ) from error
-    return Delivery(machine, decision.instance, event, decision.cause, decision.key)
+    return Delivery(machine, decision.instance, event, decision.cause, decision.key, decision.interference)
 
 
 @cache

@@ -58,6 +58,10 @@ class Payloads:
         """A message that was put or loaded before."""
         return self._messages[digest]
 
+    def has_message(self, digest: str) -> bool:
+        """Whether a message is at hand."""
+        return digest in self._messages
+
     def load_message(self, digest: str, data: bytes) -> None:
         """Take in a message read back from the journal."""
         self._stored.add(digest)

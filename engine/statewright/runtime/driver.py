@@ -31,6 +31,7 @@ from statewright.runtime.effects.performer import Performer
 from statewright.runtime.observers import ChunkCallback, DecisionCallback, Observers, ProgressCallback
 from statewright.runtime.pump import Performing, Pump
 from statewright.runtime.shutdown import GracefulShutdown
+from statewright.runtime.stepping import Stepping
 from statewright.version import ENGINE
 from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError, RunExists, RunNotFound
@@ -92,6 +93,8 @@ class Watch:
     """What the tools of the run are given."""
     stopped_by: str | None = None
     """The run whose tool has begun this one, and which passes a stop of the process on; None: the process itself does."""
+    stepping: Stepping | None = None
+    """Lets the run take its steps one by one; None: it goes as it can, and pays nothing for that."""
 
 
 NOBODY = Watch()
@@ -229,6 +232,8 @@ class Driver(ABC, Generic[I, E, P, S]):
 
     async def _drive(self, pump: Pump[E, P], lease: Lease, watch: Watch) -> S:
         async with self.live.driven(pump, lease):
+            if watch.stepping is not None:
+                watch.stepping.attach(pump)
             if watch.on_live is not None:
                 watch.on_live(pump)
                 await asyncio.sleep(0)  # whoever waits for that may look at the run before anything happens in it
@@ -329,7 +334,7 @@ class AgentDriver(Driver[RunInputs, RunExecution, Performer, AgentState]):
         observers = self.equipment.observers.joined_by(watch.on_chunk, watch.on_decision, watch.on_progress)
         equipment = replace(self.equipment, observers=observers, deps=watch.deps, accepted=accepted)
         execution.conversation.estimates = Estimates(self._token_estimator)
-        performing = partial(Performer, execution, equipment)
+        performing = partial(Performer if watch.stepping is None else watch.stepping.performer, execution, equipment)
         return Pump(execution, recorder, self._journal, lease, equipment.clock, observers, performing)
 
     async def _pumped(self, pump: AgentPump) -> None:

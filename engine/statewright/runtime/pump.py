@@ -7,6 +7,9 @@ order in which they came. Nothing with an effect outside starts before the entry
 ``_write`` is the one place where commands are handed out, after the append. If an append fails, nothing of it has been
 started, the run stops with a clear error and can be resumed. Cancellation of a run is an event like any other.
 Cancellation of the pump's own task is passed on: the run stays resumable where it was.
+
+A pump with a gate is paused: it takes one delivery whenever the gate lets one pass, each a turn and an entry of its own.
+Meanwhile it renews its lease and looks for decisions as always, and it does not leave while the run waits for a person.
 """
 
 from __future__ import annotations
@@ -22,6 +25,7 @@ from statewright.journal.entry import Delivery
 from statewright.journal.recorder import Recorder
 from statewright.runtime.effects.equipment import Deliver, LeftAlone
 from statewright.runtime.observers import Observers, run_event
+from statewright.runtime.step_gate import StepGate
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Refused
@@ -119,6 +123,8 @@ class Pump(Generic[C, P]):
         self._look: Timer | None = None
         self._look_due = False
         self._handed_in: set[int] = set()
+        self._gate: StepGate | None = None
+        """Who lets this pump take its steps one by one; None: nobody, it goes as it can."""
         self.started_at_us = 0
         self.last_at_us = 0
         self.ended = False
@@ -137,6 +143,25 @@ class Pump(Generic[C, P]):
     def hand_in(self, delivery: Delivery, posted: int | None = None) -> None:
         """Hand in a delivery, on the event loop's thread. ``posted`` is the message in the journal that it came from."""
         self._inbox.append((delivery, posted))
+        self._awake()
+
+    @property
+    def inbox(self) -> list[Delivery]:
+        """What has arrived and waits for its turn, in order."""
+        return [delivery for delivery, _ in self._inbox]
+
+    def put(self, place: int, delivery: Delivery) -> None:
+        """Hand in a delivery that takes this place in the inbox, before what stands there."""
+        self._inbox.insert(place, (delivery, None))
+        self._awake()
+
+    def exchange(self, place: int, delivery: Delivery) -> None:
+        """Put a delivery in place of the one that stands at this place of the inbox."""
+        self._inbox[place] = (delivery, self._inbox[place][1])
+
+    def stepped_by(self, gate: StepGate | None) -> None:
+        """Have each delivery wait until ``gate`` lets it pass, on the event loop's thread; None: none waits any more."""
+        self._gate = gate
         self._awake()
 
     async def take_posted(self) -> None:
@@ -187,12 +212,14 @@ class Pump(Generic[C, P]):
             while not self.ended:
                 if self._renew_due:
                     await self._renew()
-                elif self._inbox:
+                elif self._inbox and (self._gate is None or self._gate.passes()):
                     if any(posted is None and isinstance(said.event, STATEMENTS) for said, posted in self._inbox):
                         await self._hear_who_was_before()
                     await self._turn()
                 elif self._look_due or (self._look is not None and not self._performer.asking):
                     await self._look_for_decisions()
+                elif self._gate is not None:
+                    await self._rest(self._gate)
                 elif self._performer.idle:
                     if self._performer.waiting:
                         break
@@ -223,6 +250,9 @@ class Pump(Generic[C, P]):
                 self.tell(defect)
             if self.execution.main.ended:
                 self._end()
+            if self._gate is not None:
+                durable = True
+                break
         if durable or self._effects:
             await self._write()
 
@@ -264,6 +294,8 @@ class Pump(Generic[C, P]):
             return
         hanging = tuple(f"{name} in {instance.state}" for name, instance in self.execution.live.items())
         self.tell(RunStalled(hanging))
+        if self._gate is not None:
+            return  # it waits for its turn like any other
         await self._turn()
         if not self.ended:
             raise InternalError(
@@ -327,6 +359,14 @@ class Pump(Generic[C, P]):
             self._look.cancel()
         self._look, self._look_due = None, False
         await self.take_posted()
+
+    async def _rest(self, gate: StepGate) -> None:
+        """Until a delivery may pass, or something arrives."""
+        if not self._inbox and self._performer.idle and not self._performer.waiting:
+            await self._stalled()
+        else:
+            gate.rests(bool(self._inbox), self._performer.idle)
+            await self._wait()
 
     async def _hear_who_was_before(self) -> None:
         """A person has just decided here. What others have left in the journal meanwhile was said before, and comes first."""

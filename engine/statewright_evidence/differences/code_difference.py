@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from statewright_evidence.differences.machines import ComparedMachine
+from statewright.core.described_machines import DescribedMachine
 from statewright_states.errors import DeclarationError
 from statewright_states.form.table import code_form, digest_of_code
 from statewright_states.frozen import dataclass
@@ -37,7 +37,7 @@ class CodeDifference:
         yield from (f"{sign} {part}" for sign, parts in signs.items() for part in parts)
 
 
-def code_difference(old: ComparedMachine, new: ComparedMachine) -> CodeDifference:
+def code_difference(old: DescribedMachine, new: DescribedMachine) -> CodeDifference:
     """Compare the code of two machines."""
     try:
         before, after = old.code, new.code
@@ -55,6 +55,6 @@ def code_difference(old: ComparedMachine, new: ComparedMachine) -> CodeDifferenc
     )
 
 
-def code_of(machine: ComparedMachine) -> bytes:
+def code_of(machine: DescribedMachine) -> bytes:
     """The list of the code of a machine, byte for byte as journals pin it. Raises DeclarationError."""
     return code_form(machine.code)

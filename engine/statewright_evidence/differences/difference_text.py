@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from statewright.core.described_machines import DescribedMachine
 from statewright_evidence.differences.cases import CaseChange
 from statewright_evidence.differences.code_difference import CodeDifference, code_difference
 from statewright_evidence.differences.difference import NOTHING, Difference, show_cases
-from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.differences.touched import Touched
 
 ADDED, REMOVED, CHANGED = "+", "-", "~"
@@ -15,7 +15,7 @@ SHOWN_DIGITS = 16
 INDENT = "    "
 
 
-def compared(found: Difference, old: ComparedMachine, new: ComparedMachine, code: CodeDifference) -> Iterator[str]:
+def compared(found: Difference, old: DescribedMachine, new: DescribedMachine, code: CodeDifference) -> Iterator[str]:
     """What was compared with what, and what came of it, in a line or two."""
     yield f"{old.label} → {new.label}"
     yield f"fingerprints {old.fingerprint[:SHOWN_DIGITS]}… → {new.fingerprint[:SHOWN_DIGITS]}…"
@@ -82,7 +82,7 @@ def looked_at_again(found: Touched) -> Iterator[str]:
         yield f"no test is known to take {', '.join(found.untested)}"
 
 
-def whole_text(found: Difference, old: ComparedMachine, new: ComparedMachine, again: Touched | None = None) -> str:
+def whole_text(found: Difference, old: DescribedMachine, new: DescribedMachine, again: Touched | None = None) -> str:
     """The whole difference as plain text, without a line feed at its end; that of their code is looked for here."""
     code = code_difference(old, new)
     lines = list(compared(found, old, new, code))

@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping, Sequence
 from enum import StrEnum
 
+from statewright.core.described_machines import DescribedMachine
 from statewright.journal.entry import Answer, RecordedDecision
 from statewright.journal.pinned import PinnedTable, read_table
 from statewright.journal.reading import Record, read_record
-from statewright_evidence.differences.machines import ComparedMachine
 from statewright_evidence.proofs.judges import CodeJudge, FormJudge, Judge, JudgedDecision, JudgedInstance, Undecided
 from statewright_states.errors import JournalDamaged, NotAJournal
 from statewright_states.frozen import dataclass, replace
@@ -76,7 +76,9 @@ class RunImpact:
     problem: str = ""
 
 
-async def impacts(journal: Journal, machine: ComparedMachine, run_ids: Sequence[str] | None = None) -> AsyncIterator[RunImpact]:
+async def impacts(
+    journal: Journal, machine: DescribedMachine, run_ids: Sequence[str] | None = None
+) -> AsyncIterator[RunImpact]:
     """What a changed machine means for these runs (all of the journal by default), one after another.
 
     A record that is damaged is reported and passed over. Raises RunNotFound, JournalUnavailable, NotAJournal.

@@ -6,83 +6,19 @@ of the caller's, and the name of a file one that holds a canonical form. What a 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import field
-from hashlib import sha256
 from pathlib import Path
 from typing import Any, TypeGuard
 
-from pydantic import ValidationError
-
+from statewright.core.described_machines import DescribedMachine, of_form, of_table, of_version
 from statewright.journal.entry import TABLES
-from statewright.journal.pinned import PinnedRow, PinnedTable, in_words, read_table
-from statewright.journal.reading import read_header
 from statewright.tools.loading import load_named
 from statewright.tools.suggestion import did_you_mean
-from statewright_states.errors import ConfigurationError, JournalDamaged
+from statewright_states.errors import ConfigurationError
 from statewright_states.form.table import Table
-from statewright_states.frozen import dataclass
-from statewright_states.requirements import stated_in
-from statewright_states.versions import Version, Words, version_with, versions
-from statewright_states.words.ports import Journal
+from statewright_states.versions import Version, versions
 
 
-@dataclass(frozen=True, slots=True)
-class ComparedMachine:
-    """A machine: what decides (its canonical form), and what is known beside it.
-
-    ``table`` is the code, where there is any; ``words`` says what its rows are for, and is empty where nobody knows.
-    ``pinned_code`` is the list of the code that decides in it, empty where nobody knows; None where the table says it.
-    """
-
-    label: str
-    form: PinnedTable
-    fingerprint: str
-    table: Table[Any] | None = None
-    words: Mapping[str, Words] = field(default_factory=dict[str, Words])
-    pinned_code: Mapping[str, str] | None = field(default_factory=dict[str, str])
-
-    @property
-    def code(self) -> Mapping[str, str]:
-        """The list of the code that decides in it; empty where nobody knows. Raises DeclarationError, as ``Table.code``."""
-        if self.pinned_code is not None:
-            return self.pinned_code
-        return self.table.code if self.table is not None else {}
-
-
-def of_table(table: Table[Any], label: str | None = None) -> ComparedMachine:
-    """A table as a machine that can be compared."""
-    form = PinnedTable.model_validate_json(table.canonical)
-    words = {stated.id: Words(stated.req, stated.why) for stated in stated_in(table)}
-    return ComparedMachine(label or table.name, form, table.fingerprint, table, words, None)
-
-
-def of_version(version: Version) -> ComparedMachine:
-    """A released version. Raises ConfigurationError when its files are not what they were."""
-    form, words, code = _read(version.form(), str(version.form_path)), version.words(), version.code_parts()
-    return ComparedMachine(version.name, form, version.fingerprint, None, words, code)
-
-
-def of_form(data: bytes, where: str, code: bytes | None = None) -> ComparedMachine:
-    """A machine from its canonical form; its words are those of the table or the version that it is, if it is one.
-
-    ``where`` says where the bytes come from; ``code`` is the list of its code, where that is known. Raises
-    ConfigurationError when they are no machine.
-    """
-    listed: dict[str, str] = json.loads(code or b"{}")
-    form, fingerprint = _read(data, where), sha256(data).hexdigest()
-    for table in TABLES.values():
-        if table.fingerprint == fingerprint:
-            label = f"{where} ({table.name}, as it is here)"
-            return ComparedMachine(label, form, fingerprint, table, of_table(table).words, listed)
-    version = version_with(fingerprint, code=sha256(code).hexdigest() if code else None)
-    if version is not None:
-        return ComparedMachine(f"{where} ({version.name})", form, fingerprint, None, version.words(), listed)
-    return ComparedMachine(where, form, fingerprint, pinned_code=listed)
-
-
-def find_machine(reference: str) -> ComparedMachine | None:
+def find_machine(reference: str) -> DescribedMachine | None:
     """The machine that somebody names; None when it is no such name, so that it may be that of a run.
 
     Raises ConfigurationError for a version, a file or a module that is named and is not there, or holds no machine.
@@ -96,25 +32,6 @@ def find_machine(reference: str) -> ComparedMachine | None:
     if path.suffix == ".json" or path.is_file():
         return of_form(_bytes(path), reference)
     return of_table(load_table(reference), reference) if ":" in reference else None
-
-
-async def pinned_machines(journal: Journal, run_id: str) -> Mapping[str, ComparedMachine]:
-    """The machines that a run is pinned to, by their names. Raises RunNotFound, JournalDamaged, NotAJournal."""
-    header = read_header(run_id, await journal.entries(run_id))
-    where = f"run {run_id}, entry 0"
-    found: dict[str, ComparedMachine] = {}
-    for name, digest in header.machines.items():
-        data = await journal.blob(digest)
-        try:
-            if data is None or f"sha256:{sha256(data).hexdigest()}" != digest:
-                raise ValueError("its bytes are missing, or not what they were")
-            read_table(name, data)
-        except ValueError as error:
-            what = f"the machine {name} that the run is pinned to cannot be read: {error}"
-            raise JournalDamaged(what, where=where, cure="verify the journal", seq=0) from error
-        code = await journal.blob(header.code[name]) if name in header.code else None
-        found[name] = of_form(data, f"{name} of run {run_id}", code)
-    return found
 
 
 def load_table(reference: str) -> Table[Any]:
@@ -155,27 +72,3 @@ def _bytes(path: Path) -> bytes:
         raise ConfigurationError(
             f"the file cannot be read: {error.strerror}", where=str(path), cure="name a file that holds a canonical form"
         ) from error
-
-
-def _read(data: bytes, where: str) -> PinnedTable:
-    cure = "name a file that holds a table's canonical form, as `Table.canonical` gives it and journals pin it"
-    try:
-        form = PinnedTable.model_validate_json(data)
-    except ValidationError as error:
-        raise ConfigurationError(f"it is no machine: {in_words(error)}", where=where, cure=cure) from error
-    unknown = next(_undeclared(form), None)
-    if unknown is not None:
-        raise ConfigurationError(f"it is no machine: {unknown}", where=where, cure=cure)
-    return form
-
-
-def _undeclared(form: PinnedTable) -> Iterator[str]:
-    """What rows and ignores name that the form does not declare."""
-    for stated in (*form.rows, *form.ignores):
-        to = [stated.to] if isinstance(stated, PinnedRow) and stated.to is not None else []
-        for state in (*stated.sources, *to):
-            if state not in form.states:
-                yield f"{stated.id} names the state {state!r}, which it has not"
-        for question, allowed in stated.when.items():
-            if not allowed or set(allowed) - set(form.questions.get(question, ())):
-                yield f"{stated.id} demands an answer of {question!r} that this question has not"

@@ -6,8 +6,8 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from statewright.core.described_machines import DescribedMachine
 from statewright_evidence.differences.difference import Difference
-from statewright_evidence.differences.machines import ComparedMachine
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass
 from statewright_states.versions import Words
@@ -35,8 +35,8 @@ class Touched:
 
 def touched(
     found: Difference,
-    old: ComparedMachine,
-    new: ComparedMachine,
+    old: DescribedMachine,
+    new: DescribedMachine,
     tests: TestsOfRows | None = None,
     properties: Mapping[str, Sequence[str]] | None = None,
 ) -> Touched:
@@ -53,7 +53,7 @@ def touched(
     )
 
 
-def _words(identity: str, old: ComparedMachine, new: ComparedMachine) -> Words | None:
+def _words(identity: str, old: DescribedMachine, new: DescribedMachine) -> Words | None:
     """What a row is for, and what it was for: requirements of both, the newer reason."""
     both = [machine.words[identity] for machine in (new, old) if identity in machine.words]
     return Words(tuple(dict.fromkeys(req for said in both for req in said.req)), both[0].why) if both else None

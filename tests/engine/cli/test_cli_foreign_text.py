@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from rich.text import Text
 
 from command_line import TOOLS, Place, call, on_a_terminal
-from statewright.cli.output import answers, as_json, one_line, remarks, typed
+from statewright.presentation.output import answers, as_json, one_line, remarks, typed
 
 FORGED = "mine\x1b[1A\x1b[2K\x9b2J\x7f\u202e\nverified  mine"
 """An id that would go up, wipe the line that stands there, and write another one in its place."""

@@ -18,9 +18,9 @@ from rich.console import Console
 from rich.text import Text
 
 from command_line import Place, on_a_terminal
-from statewright.cli.answer import print_answer
-from statewright.cli.layout import arguments_in_brief, command_text, folded, in_brief
-from statewright.cli.output import typed
+from statewright.presentation.answer import print_answer
+from statewright.presentation.layout import arguments_in_brief, command_text, folded, in_brief
+from statewright.presentation.output import typed
 
 WORDS = st.lists(st.text(st.characters(categories=["L", "N", "P"]), min_size=1, max_size=12), max_size=20)
 

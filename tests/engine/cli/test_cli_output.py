@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from command_line import Place
 from statewright.cli.exits import Exit, exit_for
-from statewright.cli.output import printable
 from statewright.cli.terminal import pretty
+from statewright.presentation.output import printable
 from statewright_states.errors import (
     ConfigurationError,
     Fenced,

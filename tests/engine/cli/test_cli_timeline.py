@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from statewright.cli.event_words import seconds
-from statewright.cli.timeline import Timeline
 from statewright.config.settings import RetryConfig
+from statewright.presentation.event_words import seconds
+from statewright.presentation.timeline import TimelineWriter
 from statewright.runtime.observers import RunEvent
 from statewright_states.call.events import (
     AttemptFailed,
@@ -80,7 +80,7 @@ def test_an_attempt_whose_request_was_sent_once_more_says_so() -> None:
 
 def words(*entries: RunEvent) -> str:
     """What is said of the last one."""
-    timeline = Timeline(RetryConfig(waits_s=(1, 2), max_wait_s=5))
+    timeline = TimelineWriter(RetryConfig(waits_s=(1, 2), max_wait_s=5))
     return [timeline.follow(entry).words for entry in entries][-1]
 
 
@@ -162,7 +162,7 @@ def test_what_happens_to_a_tool_is_said_with_its_name_and_duration() -> None:
     assert words(requested, entry(refused, "tool-1.1", to="failed")) == "b: is not an argument of this tool"
     approved = ApprovalGiven(True, "Ada", "approved", "", "sha256:0")
     assert words(entry(approved, "tool-1.1")) == "approved by Ada"
-    timeline = Timeline(RetryConfig())
+    timeline = TimelineWriter(RetryConfig())
     timeline.follow(requested)
     timeline.follow(running)
     assert timeline.running == {"tool-1.1": "po\\x1bst"}
@@ -173,8 +173,8 @@ def test_what_happens_to_a_tool_is_said_with_its_name_and_duration() -> None:
 
 
 def test_late_and_refused_events_are_told_as_such() -> None:
-    late = Timeline(RetryConfig()).follow(entry(StopRequested(), row="", note="ignored (RUN-90): the run has ended"))
-    refused = Timeline(RetryConfig()).follow(entry(StopRequested(), row="", note="refused: no row"))
+    late = TimelineWriter(RetryConfig()).follow(entry(StopRequested(), row="", note="ignored (RUN-90): the run has ended"))
+    refused = TimelineWriter(RetryConfig()).follow(entry(StopRequested(), row="", note="refused: no row"))
     assert (late.words, late.telling) == ("ignored (RUN-90): the run has ended", False)
     assert (refused.words, refused.telling) == ("refused: no row", True)
 

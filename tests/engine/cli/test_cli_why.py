@@ -12,11 +12,10 @@ import pytest
 
 from command_line import Messages, Place, asks_for, call, end, model_server, until
 from statewright import AgentLoop, SQLiteJournal, connect
-from statewright.cli.explanation import Explanation, explain
+from statewright.core.described_machines import DescribedMachine, of_table, of_version
+from statewright.core.explanation import Explanation, explain_decision
 from statewright.journal.entry import End, Entry, Header, RecordedDecision
-from statewright.journal.reading import Record
-from statewright_evidence.differences.machines import ComparedMachine, of_table, of_version
-from statewright_states.errors import ConfigurationError, JournalDamaged
+from statewright_states.errors import JournalDamaged
 from statewright_states.run.events import ReplyReceived
 from statewright_states.run.facts import RunState
 from statewright_states.run.table import RUN
@@ -65,6 +64,12 @@ def test_a_decision_is_named_by_the_number_that_show_prints(added: Place) -> Non
     assert re.search(r"no decision 99.*numbered from 1 to \d+, as `statewright show` prints them", outside.err, re.DOTALL)
 
 
+def test_the_first_decision_names_payloads_that_are_no_messages_and_is_explained_too(added: Place) -> None:
+    said = added.run("why", "mine", "1")
+    assert (said.code, said.err) == (0, "")
+    assert "row        RUN-01, to queued: the admission is on record before anything happens" in said.out
+
+
 def posts_once(messages: Messages) -> dict[str, object]:
     last = messages[-1]
     return {"content": "done"} if last["role"] == "tool" else asks_for("post", "call_7", amount=5)
@@ -93,9 +98,9 @@ NO = "sha256:" + "0" * 64
 HEADER = Header(1, "r", 0, "statewright", "m", "run", {}, NO, NO, NO, NO, NO)
 
 
-def explained(decision: RecordedDecision, machine: ComparedMachine, number: int | None = None) -> Explanation:
+def explained(decision: RecordedDecision, machine: DescribedMachine) -> Explanation:
     end = End("success", "completed", NO, "0" * 64, 0, 0, 0, 0, 0, 0)
-    return explain(Record(HEADER, (Entry(1, 5, (decision,), end=end),)), {"run": machine}, number)
+    return explain_decision("r", Entry(1, 5, (decision,), end=end), decision, {"run": machine})
 
 
 def decision(**fields: Any) -> RecordedDecision:
@@ -126,9 +131,8 @@ def test_a_run_is_explained_by_the_version_that_it_is_pinned_to_and_not_by_today
 
 def test_a_machine_that_the_run_is_not_pinned_to_is_damage_and_no_crash() -> None:
     with pytest.raises(JournalDamaged, match="pinned to no machine 'run'"):
-        explain(Record(HEADER, (Entry(1, 5, (decision(event="X", source="y", refused="z"),)),)), {}, None)
-    with pytest.raises(ConfigurationError, match="nothing has been decided yet"):
-        explain(Record(HEADER, ()), {}, None)
+        refused = decision(event="X", source="y", refused="z")
+        explain_decision("r", Entry(1, 5, (refused,)), refused, {})
 
 
 # -- runs and show: who drives a run ---------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 from flat_records import shapes_of
 from journal_collection import collect
 from journal_steps import steps_as_proven
+from loop_timelines import check_timeline
 from statewright import AgentConfig, AgentState, Status, replay
 from statewright.journal.entry import MACHINES, TABLES
 from statewright.journal.reading import read_record
@@ -80,6 +81,9 @@ async def check_run(journal: Journal, state: AgentState) -> None:
     replayed = await replay(journal, state.run_id)
     assert replayed.state() == state, f"the replay shows {replayed.state()}, the run {state}"
     assert replayed.ended == ended, "the replay ends elsewhere"
+    timeline = await check_timeline(journal, state.run_id)
+    shown = [message.to_dict() for message in timeline.at(timeline.last).messages]
+    assert shown == (state.messages if ended else shown), "the time line ends with other messages"
 
 
 def _one_end_and_it_is_last(shapes: Sequence[Shape], ended: bool) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
-from statewright.cli.timeline import GetMessage
 from statewright.core.inputs import RunInputs
 from statewright.core.replay import Replayed, ReplayedPlanBuild, machine_of, plan_build_state, replay, replay_plan_build
 from statewright.journal.entry import Entry, RecordedDecision
 from statewright.journal.reading import delivery_of, read_header, read_record
 from statewright.journal.stores.owner import LeaseHolder
+from statewright.presentation.timeline import GetMessage
 from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
@@ -90,6 +90,7 @@ def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> Run
         source=decision.source,
         target=decision.target,
         note=note,
+        interference=decision.interference,
     )
 
 

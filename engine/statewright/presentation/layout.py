@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from statewright.cli.output import one_line, typed
+from statewright.presentation.output import one_line, typed
 
 MAX_VALUE_CHARS = 40
 MAX_BRIEF_CHARS = 80

@@ -7,7 +7,9 @@ from dataclasses import dataclass, field
 
 from rich.text import Text
 
-from statewright.cli.event_words import (
+from statewright.config.settings import RetryConfig
+from statewright.journal.entry import MACHINES
+from statewright.presentation.event_words import (
     counted,
     first_line,
     resent_in_words,
@@ -17,10 +19,8 @@ from statewright.cli.event_words import (
     words_of_statement,
     words_of_tool,
 )
-from statewright.cli.layout import arguments_in_brief, folded, in_brief, result_in_brief
-from statewright.cli.output import one_line
-from statewright.config.settings import RetryConfig
-from statewright.journal.entry import MACHINES
+from statewright.presentation.layout import arguments_in_brief, folded, in_brief, result_in_brief
+from statewright.presentation.output import one_line
 from statewright.runtime.observers import EventPayload, RunEvent
 from statewright_states.call import events as of_call
 from statewright_states.run import events as of_run
@@ -65,7 +65,7 @@ def no_message(digest: str) -> Message:
 
 
 @dataclass(slots=True)
-class Timeline:
+class TimelineWriter:
     """Follows a run's decisions, and says each in words. Keeps what a later one does not repeat: names and times."""
 
     retry: RetryConfig
@@ -90,6 +90,8 @@ class Timeline:
         self._note(event, message)
         whole = self._whole(event, message)
         words = words_of_statement(event) + event.note if event.note else self._words(event, whole)
+        if event.interference is not None:
+            words = f"[{event.interference}] {words.strip()}"
         words = in_brief(words.strip().partition("\n")[0], MAX_LINE_CHARS) or self.reasons.get(event.row, "")
         at_s, name = (event.at_us - self._first_us) / 1_000_000, self._name(event)
         if event.machine == "tool" and event.row and event.target in TOOL.final:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from statewright.core.described_machines import DescribedMachine
 from statewright.journal.entry import TABLES, Answer, Entry, GivenCommand, RecordedDecision
 from statewright.journal.pinned import PinnedIgnore, PinnedRow
-from statewright.journal.reading import Record
-from statewright_evidence.differences.machines import ComparedMachine
-from statewright_states.errors import ConfigurationError, JournalDamaged
+from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
 from statewright_states.requirements import REQUIREMENTS
 from statewright_states.versions import Words, version_with
@@ -81,22 +80,25 @@ class Explanation:
     others: Sequence[OtherRow]
 
 
-def explain(record: Record, machines: Mapping[str, ComparedMachine], number: int | None) -> Explanation:
-    """Explain a decision by its number; None: the one that ended the run, else the last.
+def explain_decision(
+    run_id: str,
+    entry: Entry,
+    decision: RecordedDecision,
+    machines: Mapping[str, DescribedMachine],
+    given_by: str | None = None,
+) -> Explanation:
+    """Explain a decision of this entry. ``given_by`` is the row that gave the command which led to it.
 
-    ``machines`` are those that the run is pinned to. Raises ConfigurationError for a number that no decision has,
-    JournalDamaged for a decision of a machine that the run is not pinned to.
+    ``machines`` are those that the run is pinned to. Raises JournalDamaged for a decision of a machine that is not among them.
     """
-    decisions = [(entry, decision) for entry in record.entries for decision in entry.decisions]
-    entry, decision = _chosen(record, decisions, number)
     machine = machines.get(decision.machine)
     if machine is None:
-        where = f"run {record.header.run_id}, decision {decision.seq}"
+        where = f"run {run_id}, decision {decision.seq}"
         raise JournalDamaged(f"the run is pinned to no machine {decision.machine!r}", where=where, cure="verify the run")
     said = machine.words.get(decision.decided or "", UNEXPLAINED)
     row = next((row for row in machine.form.rows if row.id == decision.row), None)
     return Explanation(
-        run_id=record.header.run_id,
+        run_id=run_id,
         entry=entry.seq,
         decision=decision.seq,
         at_us=entry.at_us if decision.at_us is None else decision.at_us,
@@ -105,7 +107,7 @@ def explain(record: Record, machines: Mapping[str, ComparedMachine], number: int
         event=decision.event,
         data=decision.data,
         cause=decision.cause,
-        given_by=_given_by(decisions, decision.cause),
+        given_by=given_by,
         state=decision.source,
         outcome="taken" if row else "refused" if decision.refused is not None else "ignored",
         id=decision.decided,
@@ -118,31 +120,7 @@ def explain(record: Record, machines: Mapping[str, ComparedMachine], number: int
     )
 
 
-Decisions = Sequence[tuple[Entry, RecordedDecision]]
-
-
-def _chosen(record: Record, decisions: Decisions, number: int | None) -> tuple[Entry, RecordedDecision]:
-    if number is None and decisions:
-        ended = [each for each in decisions if each[1].machine == record.header.machine and each[0].end is not None]
-        taken = [each for each in ended if each[1].row is not None and each[1].to != each[1].source]
-        return (taken or decisions)[-1]
-    for each in decisions:
-        if each[1].seq == number:
-            return each
-    what = f"the run has no decision {number}" if number is not None else "nothing has been decided yet"
-    cure = (
-        f"they are numbered from 1 to {decisions[-1][1].seq}, as `statewright show` prints them" if decisions else "resume it"
-    )
-    raise ConfigurationError(what, where=f"run {record.header.run_id}", cure=cure)
-
-
-def _given_by(decisions: Decisions, cause: str | None) -> str | None:
-    """The row that gave the command that led here."""
-    given = (cause or "").partition(".")[0]
-    return next((decision.row for _, decision in decisions if str(decision.seq) == given), None)
-
-
-def _decided_by(machine: ComparedMachine) -> str:
+def _decided_by(machine: DescribedMachine) -> str:
     """The machine, by its version where it is a released one; and whether it is the one of this installation."""
     if machine.form.name not in TABLES:
         return f"{machine.form.name}, a table of somebody's own, as the run is pinned to it"
@@ -153,7 +131,7 @@ def _decided_by(machine: ComparedMachine) -> str:
     return f"{name}, which the run is pinned to; another one is here, and the texts of the questions are its texts"
 
 
-def _asked(machine: ComparedMachine, decision: RecordedDecision) -> Iterator[AnsweredQuestion]:
+def _asked(machine: DescribedMachine, decision: RecordedDecision) -> Iterator[AnsweredQuestion]:
     """The questions with their answers. Their texts are no part of what a run is pinned to: they are today's."""
     table = machine.table or TABLES.get(machine.form.name)
     texts = {question.name: question.text for cell in table.cells.values() for question in cell.questions} if table else {}
@@ -163,7 +141,7 @@ def _asked(machine: ComparedMachine, decision: RecordedDecision) -> Iterator[Ans
         yield AnsweredQuestion(name, texts.get(name, ""), answer_in_words(answer), decisive)
 
 
-def _others(machine: ComparedMachine, decision: RecordedDecision) -> Iterator[OtherRow]:
+def _others(machine: DescribedMachine, decision: RecordedDecision) -> Iterator[OtherRow]:
     for stated in (*machine.form.ignores, *machine.form.rows):
         if stated.event == decision.event and decision.source in stated.sources and stated.id != decision.decided:
             to = (stated.to or decision.source) if isinstance(stated, PinnedRow) else None

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 
-from statewright.cli.streams import STDERR, STDOUT
+from statewright.presentation.streams import STDERR, STDOUT
 
 HARMLESS = frozenset("\n\t\u200d")
 """Control characters that may reach a terminal: line feed, tab, and what joins emoji."""
@@ -37,6 +37,12 @@ class _Console(Console):
 def answers() -> Console:
     """stdout: styled on a terminal, plain when piped, without colours under NO_COLOR."""
     return _Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def answers_on(descriptor: int) -> Console:
+    """The same on another file descriptor."""
+    file = os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    return _Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def remarks() -> Console:
