@@ -24,9 +24,9 @@ from statewright import (
     connect,
     replay,
 )
-from statewright.cli.event_words import tokens_in_words
 from statewright.cli.outcome import summary
 from statewright.journal.verify import verify
+from statewright.presentation.event_words import tokens_in_words
 from statewright_states.call.events import AttemptReplied
 from statewright_states.frozen import replace
 from statewright_states.words.messages import Message, Usage
