@@ -30,7 +30,9 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.context.builder": ("ContextBuilder", "ContextManager"),
     "statewright.context.judge": ("EvalResult", "SelfEvaluator"),
     "statewright_evidence.proofs.proof": ("Proof",),
+    "statewright.core.edits": ("EditedDecision", "EditedReply", "EditedResult"),
     "statewright.core.fork": ("fork",),
+    "statewright.journal.entry": ("Interference", "Tampering"),
     "statewright.journal": ("Durability", "MemoryJournal", "SQLiteJournal"),
     "statewright.journal.verify": ("Problem", "Verification", "verify"),
     "statewright.hooks": (
@@ -56,6 +58,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.agent.loop": ("AgentLoop",),
     "statewright.agent.plan_build": ("MixedModeRunner",),
     "statewright.views.plan_build_state": ("MixedState",),
+    "statewright.runtime.injection": ("Injection",),
     "statewright.runtime.observers": ("EventPayload", "RunEvent"),
     "statewright.agent.profiles": ("PROFILES", "Profile"),
     "statewright.core.replay": ("Replayed", "replay"),
@@ -63,7 +66,7 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "statewright.core.moment": ("CommandUnderWay", "FactChange", "InstanceNow", "Moment", "MomentChange", "StateChange"),
     "statewright.core.explanation": ("AnsweredQuestion", "Explanation", "OtherRow", "UnmetCondition"),
     "statewright.runtime.shutdown": ("GracefulShutdown",),
-    "statewright.runtime.stepping": ("UnderWay",),
+    "statewright.runtime.under_way": ("UnderWay",),
     "statewright.views.state": (
         "AgentState",
         "ChildRun",

@@ -17,6 +17,7 @@ from statewright.config.settings import (
 )
 from statewright.context.builder import ContextBuilder, ContextManager
 from statewright.context.judge import EvalResult, SelfEvaluator
+from statewright.core.edits import EditedDecision, EditedReply, EditedResult
 from statewright.core.explanation import AnsweredQuestion, Explanation, OtherRow, UnmetCondition
 from statewright.core.fork import fork
 from statewright.core.moment import CommandUnderWay, FactChange, InstanceNow, Moment, MomentChange, StateChange
@@ -41,10 +42,12 @@ from statewright.hooks import (
     hook,
 )
 from statewright.journal import Durability, MemoryJournal, SQLiteJournal
+from statewright.journal.entry import Interference, Tampering
 from statewright.journal.verify import Problem, Verification, verify
+from statewright.runtime.injection import Injection
 from statewright.runtime.observers import EventPayload, RunEvent
 from statewright.runtime.shutdown import GracefulShutdown
-from statewright.runtime.stepping import UnderWay
+from statewright.runtime.under_way import UnderWay
 from statewright.tools import ExecutionEngine, Tool, ToolContext, ToolRegistry, load_tools, tool
 from statewright.version import __version__
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest, Approver
@@ -109,6 +112,9 @@ __all__ = [
     "CutOff",
     "DeclarationError",
     "Durability",
+    "EditedDecision",
+    "EditedReply",
+    "EditedResult",
     "EvalResult",
     "EvaluationConfig",
     "EvaluationMode",
@@ -122,7 +128,9 @@ __all__ = [
     "Hook",
     "HookPoint",
     "ImagePart",
+    "Injection",
     "InstanceNow",
+    "Interference",
     "Journal",
     "JournalError",
     "LLMResponse",
@@ -177,6 +185,7 @@ __all__ = [
     "StopReason",
     "StreamChunk",
     "Table",
+    "Tampering",
     "TextPart",
     "TokenEstimator",
     "Tool",

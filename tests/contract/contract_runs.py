@@ -116,7 +116,7 @@ class Wire:
         shown = self.chunks.append
         try:
             state = await self.loop.run(prompt, list(history), stream=stream, on_stream_chunk=shown, **given)
-            return await self._outcome(state)
+            return await self.outcome(state)
         finally:
             for happening in happenings:
                 happening.cancel()
@@ -124,7 +124,7 @@ class Wire:
 
     async def resume(self) -> WireOutcome:
         """Take the run up."""
-        return await self._outcome(await self.loop.resume(RUN_ID, on_stream_chunk=self.chunks.append))
+        return await self.outcome(await self.loop.resume(RUN_ID, on_stream_chunk=self.chunks.append))
 
     async def plan_and_build(
         self, runner: MixedModeRunner, *, stream: bool = False, at: Sequence[tuple[float, Callable[[], Awaitable[object]]]] = ()
@@ -144,7 +144,8 @@ class Wire:
             await _the_key_is_nowhere(self.loop.journal, run_id, state.to_output_dict(), self.told)
         return state
 
-    async def _outcome(self, state: AgentState) -> WireOutcome:
+    async def outcome(self, state: AgentState) -> WireOutcome:
+        """What came of the run, which is held to everything that is true of every run."""
         ended_at_s, journal = self.clock.monotonic_s(), self.loop.journal
         await check_run(journal, state)
         assert len(self.server.seen) <= worst_case_requests(self.loop.config)

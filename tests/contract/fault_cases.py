@@ -171,7 +171,7 @@ async def _built(prompt: str) -> list[dict[str, Any]]:
     return [{"role": "user", "content": prompt}]
 
 
-async def _never(*_: object) -> Any:
+async def never(*_: object) -> Any:
     await asyncio.get_running_loop().create_future()
 
 
@@ -179,19 +179,19 @@ def _fails(*_: object) -> Any:
     raise OSError("gone")
 
 
-async def _allowed(*_: object) -> object:
+async def allowed(*_: object) -> object:
     await asyncio.sleep(10)
     return SimpleNamespace(allowed=True, reason="")
 
 
-BUILDER = {"on_build_context": lambda prompt, history: _built(prompt)}
-POLICY = {"on_tool_check": _allowed}
+BUILDER: dict[str, Any] = {"on_build_context": lambda prompt, history: _built(prompt)}
+POLICY: dict[str, Any] = {"on_tool_check": allowed}
 AGAIN = "the process dies; the next one begins it anew, which changes nothing"
 
 case(effects.LANE, F.TIMEOUT, "its turn does not come; a stop ends the wait", "RUN-56", INTERRUPTED, in_a_queue, stop)
 case(effects.LANE, F.CUT_SHORT, "it is cancelled in the queue", "RUN-59", ("partial", "cancelled"), in_a_queue, cancel)
 case(effects.CONTEXT, F.TIMEOUT, "the builder never returns: the time of the run passes", "RUN-60", RUN_TIMEOUT,
-     wired, [], DEADLINE, on_build_context=_never)  # fmt: skip
+     wired, [], DEADLINE, on_build_context=never)  # fmt: skip
 case(effects.CONTEXT, F.MALFORMED, "the builder returns what are no messages", "RUN-07", INTERNAL_ERROR,
      wired, [], on_build_context=lambda *_: 7)  # fmt: skip
 case(effects.CONTEXT, F.CUT_SHORT, "the builder raises", "RUN-07", INTERNAL_ERROR, wired, [], on_build_context=_fails)
@@ -204,11 +204,11 @@ case(effects.ESTIMATE, F.MALFORMED, "the estimator gives what is no length: the 
 case(effects.ESTIMATE, F.CUT_SHORT, "the estimator raises: the rule of thumb takes its place, visibly",
      "RUN-129 RUN-08", SUCCESS, wired, [DONE], token_estimator=SimpleNamespace(estimate=_fails))  # fmt: skip
 case(effects.ASSESSMENT, F.TIMEOUT, "the policy never answers: the time of the run passes", "TOOL-24 RUN-60", RUN_TIMEOUT,
-     wired, [LOOK], DEADLINE, on_tool_check=_never)  # fmt: skip
+     wired, [LOOK], DEADLINE, on_tool_check=never)  # fmt: skip
 case(effects.ASSESSMENT, F.MALFORMED, "the policy answers neither yes nor no: that is a no", "TOOL-06", SUCCESS,
      wired, [LOOK, DONE], on_tool_check=lambda *_: "perhaps")  # fmt: skip
 case(effects.ASSESSMENT, F.CUT_SHORT, "the policy raises: that is a no", "TOOL-06", SUCCESS,
      wired, [LOOK, DONE], on_tool_check=_fails)  # fmt: skip
 case(effects.ASSESSMENT, F.LATE, "the policy answers when the call has been skipped by a stop", "TOOL-26 TOOL-90", INTERRUPTED,
      wired, [asks(call("look", seconds=20), call("save"))], at=[(5, stop)],
-     on_tool_check=lambda name, *_: SimpleNamespace(allowed=True, reason="") if name == "look" else _allowed())  # fmt: skip
+     on_tool_check=lambda name, *_: SimpleNamespace(allowed=True, reason="") if name == "look" else allowed())  # fmt: skip

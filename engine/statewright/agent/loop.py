@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from copy import copy
+from functools import partial
 from typing import Any, Unpack
 
 from statewright.agent import assemble
@@ -18,6 +19,7 @@ from statewright.agent.arguments import (
     require_several,
     require_text,
 )
+from statewright.agent.handle import RunHandle
 from statewright.agent.stepper import Stepper
 from statewright.agent.task_runner import ErrorCallback, History, TaskRunner
 from statewright.config.prices import require_prices
@@ -30,8 +32,9 @@ from statewright.runtime.driver import AgentDriver, RunKeywords, RunOptions, Wat
 from statewright.runtime.effects.equipment import BuildContext, Equipment, ToolCheck
 from statewright.runtime.effects.open_children import ParentRun
 from statewright.runtime.lanes import Lanes
-from statewright.runtime.observers import EventCallback, Observers, ProgressCallback
+from statewright.runtime.observers import ChunkCallback, EventCallback, Observers, ProgressCallback
 from statewright.runtime.shutdown import GracefulShutdown
+from statewright.runtime.stepping import Stepping
 from statewright.tools import ExecutionEngine, Tool, ToolRegistry
 from statewright.tools.context import require_deps
 from statewright.views.approvals import ApprovalDecision, Approver
@@ -153,16 +156,34 @@ class AgentLoop(TaskRunner[RunInputs, AgentState]):
 
     # -- stepped through ---------------------------------------------------------------------------------------------
 
-    def step(self, prompt: str, history: History | None = None, **options: Unpack[RunKeywords]) -> Stepper:
+    def step(self, prompt: str, history: History | None = None, *, by: str = "", **options: Unpack[RunKeywords]) -> Stepper:
         """A run that waits before each event: ``async with loop.step("the task") as stepper: async for held in stepper: ...``.
 
-        Arguments are those of ``run``. The run is begun with the block, and given up with it unless it has ended.
+        Arguments are those of ``run``; ``by`` is who steps through it, for the record of what they inject or edit. The run is
+        begun with the block, and given up with it unless it has ended.
         """
-        return Stepper(lambda stepping: self._start("step", prompt, history, options, stepping=stepping))
+        chunks, deps = options.get("on_stream_chunk"), options.get("deps")
+        return Stepper(
+            lambda stepping: self._start("step", prompt, history, options, stepping=stepping),
+            lambda run_id, stepping: self._take_up("step", run_id, chunks, False, deps, stepping),
+            by,
+        )
 
-    def step_on(self, run_id: str, *, accept_changed_code: bool = False, deps: Any = None) -> Stepper:
+    def step_on(
+        self,
+        run_id: str,
+        *,
+        by: str = "",
+        on_stream_chunk: ChunkCallback | None = None,
+        accept_changed_code: bool = False,
+        deps: Any = None,
+    ) -> Stepper:
         """``resume`` that waits before each event: a run on record, taken up and stepped through."""
-        return Stepper(lambda stepping: self._take_up("step_on", run_id, None, accept_changed_code, deps, stepping))
+
+        def taken_up(run_id: str, stepping: Stepping) -> Coroutine[Any, Any, RunHandle[AgentState]]:
+            return self._take_up("step_on", run_id, on_stream_chunk, accept_changed_code, deps, stepping)
+
+        return Stepper(partial(taken_up, run_id), taken_up, by)
 
     async def _release(self) -> None:
         await self._driver.end_sessions()

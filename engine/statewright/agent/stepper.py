@@ -8,8 +8,11 @@ from types import TracebackType
 from typing import Self, Unpack
 
 from statewright.agent.handle import DecisionKeywords, RunHandle
-from statewright.journal.entry import Delivery
-from statewright.runtime.stepping import Stepping, UnderWay
+from statewright.core.edits import Edit
+from statewright.journal.entry import Delivery, Interference, Tampering
+from statewright.runtime.injection import Injection
+from statewright.runtime.stepping import Stepping
+from statewright.runtime.under_way import UnderWay
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError
 from statewright_states.form.row import Event
@@ -17,7 +20,11 @@ from statewright_states.frozen import dataclass
 from statewright_states.words.approval import SignOff
 
 Beginning = Callable[[Stepping], Awaitable[RunHandle[AgentState]]]
-"""Begins a run, or takes it up, so that it is stepped through."""
+"""Begins a run, so that it is stepped through."""
+TakingUp = Callable[[str, Stepping], Awaitable[RunHandle[AgentState]]]
+"""Takes up the run of this id, so that it is stepped through."""
+
+FAULTS = ", ".join(repr(injection.value) for injection in Injection)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +63,11 @@ class HeldEvent:
         return self.states.get(self.instance)
 
     @property
+    def interference(self) -> Interference | None:
+        """The mark of an event that did not come about by itself; None for any other."""
+        return self.delivery.interference
+
+    @property
     def kind(self) -> str:
         """``machine.event``, such as ``call.AttemptReplied``."""
         return f"{self.machine}.{type(self.event).__name__}"
@@ -76,8 +88,12 @@ class Stepper:
     is on record as far as it came, and is taken up with ``resume`` or ``step_on``. Belongs to one event loop.
     """
 
-    def __init__(self, begin: Beginning) -> None:
+    def __init__(self, begin: Beginning, take_up: TakingUp, by: str) -> None:
+        """``by`` is who steps through the run, for the marks of what they inject or edit."""
         self._begin = begin
+        self._take_up = take_up
+        self._by = by
+        self._left = False
         self._stepping = Stepping(self._changed)
         self._handle: RunHandle[AgentState] | None = None
         self._change = asyncio.Event()
@@ -101,8 +117,14 @@ class Stepper:
 
     async def aclose(self) -> None:
         """Drive the run no longer. That is no end: what waits is dropped, and the run can be taken up where its record ends."""
-        if self._handle is not None:
+        if self._handle is not None and not self._left:
             await self._handle.aclose()
+
+    def leave(self) -> RunHandle[AgentState]:
+        """Let the run go on for good, as one that nobody waits for: leaving the block does not end its driving."""
+        self.unpause()
+        self._left = True
+        return self._driven
 
     # -- how the run stands ------------------------------------------------------------------------------------------
 
@@ -124,9 +146,7 @@ class Stepper:
         """The events that wait, in the order in which they would be applied; none of a run that is driven no longer."""
         if self.done or not self._stepping.attached:
             return ()
-        live, under_way = self._stepping.pump.execution.live, self._stepping.under_way
-        states = {name: instance.state.value for name, instance in live.items()}
-        return tuple(HeldEvent(delivery, states, under_way) for delivery in self._stepping.pump.inbox)
+        return tuple(self._shown_as(delivery) for delivery in self._stepping.pump.inbox)
 
     @property
     def under_way(self) -> tuple[UnderWay, ...]:
@@ -212,6 +232,51 @@ class Stepper:
         self.unpause()
         return await self._driven.wait()
 
+    # -- interfering -------------------------------------------------------------------------------------------------
+
+    async def inject(self, fault: Injection | str, into: str | None = None) -> HeldEvent:
+        """Inject a fault, such as ``429``, into an effect under way; gives the event that comes of it, which waits then.
+
+        ``into`` names the effect: the id of its command (``4.1``), its name (``SendRequest``) or its instance (``call-1``).
+        None: the only one that the fault can meet. What is under way is given up and fails as it would by itself; the event is
+        marked (``Interference``), and takes its place before what waits. Raises CallerError where the fault can meet nothing.
+        """
+        interference = self._stepping.inject(_injection(fault), into, self._by)
+        await self._until(lambda: self._marked(interference) is not None)
+        await self._raise()
+        found = self._marked(interference)
+        if found is None:
+            raise CallerError("the run ended before the fault came of it", where=f"run {self.run_id}", cure="look at its state")
+        return self._shown_as(found)
+
+    def edit(self, held: HeldEvent, edit: Edit) -> HeldEvent:
+        """Put something else in place of what a waiting event brought; gives the event that waits instead, which is marked.
+
+        Raises CallerError where the event waits no longer, or the edit does not fit it.
+        """
+        changed = self._stepping.edit(held.delivery, edit, self._by)
+        if self._shown is held.delivery:
+            self._shown = changed
+        return self._shown_as(changed)
+
+    async def crash(self) -> None:
+        """Drive the run no longer, as if its process had died here, and take it up again as another process would.
+
+        What waits is lost. The events of the resumption are marked. A thread of a tool goes on: it cannot be ended.
+        """
+        await self._driven.aclose()
+        self._stepping = Stepping(self._changed, Interference(Tampering.INJECTED, "crash", self._by))
+        self._shown = None
+        self._handle = await self._take_up(self.run_id, self._stepping)
+        self._handle.when_done(self._changed)
+
+    def crash_before(self, command: str, number: int = 1) -> None:
+        """Have ``crash`` happen when a command of this name is on record, before anything is done about it.
+
+        ``number``: the how manieth from now on. It happens in the step that leads to the command.
+        """
+        self._stepping.crash_before(command, number)
+
     # -- deciding ----------------------------------------------------------------------------------------------------
 
     async def approve(self, call_id: str, **said: Unpack[DecisionKeywords]) -> SignOff:
@@ -236,6 +301,14 @@ class Stepper:
     def _first(self) -> Delivery | None:
         return next(iter(self._stepping.pump.inbox), None) if self._stepping.attached else None
 
+    def _marked(self, interference: Interference) -> Delivery | None:
+        return next((one for one in self._stepping.marked if one.interference is interference), None)
+
+    def _shown_as(self, delivery: Delivery) -> HeldEvent:
+        live = self._stepping.pump.execution.live
+        states = {name: instance.state.value for name, instance in live.items()}
+        return HeldEvent(delivery, states, self._stepping.under_way)
+
     def _changed(self) -> None:
         self._change.set()
         if self.on_change is not None:
@@ -245,7 +318,16 @@ class Stepper:
         while not self._driven.done and not reached():
             self._change.clear()
             await self._change.wait()
+            if self._stepping.crashed:
+                await self.crash()
 
     async def _raise(self) -> None:
         if self._driven.error is not None:
             await self._driven.wait()
+
+
+def _injection(fault: Injection | str) -> Injection:
+    try:
+        return Injection(fault)
+    except ValueError:
+        raise CallerError(f"there is no fault {fault!r}", where="inject", cure=f"use one of: {FAULTS}") from None

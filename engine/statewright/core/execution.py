@@ -95,11 +95,15 @@ class Execution(ABC, Generic[I, F]):
         self.live: dict[str, Instance[Any]] = dict(self.instances)
         """The instances that have not ended."""
         self._waiting: deque[tuple[str, Command]] = deque()
+        self.interference = 0
+        """How many of the events did not come about by themselves."""
 
     def apply(self, seq: int, delivery: Delivery, earlier: EarlierDecision | None = None) -> Applied:
         """Fire the delivery's event; ``seq`` is the number of the decision. ``earlier`` is what was decided, to be kept."""
         instance = self._instance(delivery)
         source, before = instance.state, instance.facts
+        if delivery.interference is not None:
+            self.interference += 1
         decision = machine_for(instance.table).apply(instance, delivery.event, earlier)
         if isinstance(decision, Taken):
             if instance.ended:
@@ -290,12 +294,14 @@ class RunExecution(Execution[RunInputs, RunFacts]):
             cost_microusd=facts.cost_microusd,
             verified=projection.verified(facts),
             estimated_tokens=projection.usage.estimated_tokens,
+            interference=self.interference,
         )
 
     def state(self, times_us: tuple[int, int]) -> AgentState:
         """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
         state, pending = RunState(self.run.state), pending_approvals(self)
-        return self.projection.state(state, self.run.facts, self.conversation, times_us, self.model_calls, pending)
+        counts = self.model_calls, self.interference
+        return self.projection.state(state, self.run.facts, self.conversation, times_us, counts, pending)
 
 
 def pending_approvals(execution: RunExecution) -> list[PendingApproval]:

@@ -91,4 +91,5 @@ class MachineExecution(Execution[MachineInputs, Any]):
             input_tokens=nothing,
             output_tokens=nothing,
             cost_microusd=nothing,
+            interference=self.interference,
         )

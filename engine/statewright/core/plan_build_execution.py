@@ -69,6 +69,7 @@ class PlanBuildExecution(Execution[PlanBuildInputs, PlanBuildFacts]):
             output_tokens=facts.output_tokens,
             cost_microusd=facts.cost_microusd,
             verified=last.verified if last else None,
+            interference=self.interference,
         )
 
     def run_of(self, phase: Phase) -> str:

@@ -154,10 +154,13 @@ class Projection:
         facts: RunFacts,
         conversation: Conversation,
         times_us: tuple[int, int],
-        model_calls: int,
+        counts: tuple[int, int],
         pending: Sequence[PendingApproval] = (),
     ) -> AgentState:
-        """The run as callers see it; ``times_us`` are its start and the time of its last entry."""
+        """The run as callers see it; ``times_us`` are its start and the time of its last entry.
+
+        ``counts`` are how many requests went to models, and how many events did not come about by themselves.
+        """
         ended = facts.stop_reason is not None
         return AgentState(
             run_id=self._inputs.run_id,
@@ -171,7 +174,7 @@ class Projection:
             verified=self.verified(facts),
             started_at_us=times_us[0],
             duration_s=round((times_us[1] - times_us[0]) / 1_000_000, 6),
-            model_calls=model_calls,
+            model_calls=counts[0],
             path=tuple(self.path),
             pending=() if ended else tuple(pending),
             error=self.error,
@@ -181,6 +184,7 @@ class Projection:
             budget_spent=facts.budget.value if facts.budget else None,
             new_messages_start=conversation.begun_with,
             children=(*self._ended_children, *(() if ended else self._waiting_children)),
+            interference=counts[1],
         )
 
     @property

@@ -256,6 +256,10 @@ class RunTimeline:
             raise ConfigurationError(f"no instance {name!r} is there", where=f"run {self.run_id}, entry {number}", cure=cure)
         return self._instance(name, number, known=known)
 
+    def visited(self, instance: str, number: int) -> tuple[str, ...]:
+        """The states in which an instance has been after this entry, in the order in which it came into them."""
+        return self._index.visited(instance, self._number(number))
+
     def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
         if before > after:

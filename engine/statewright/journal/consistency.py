@@ -29,6 +29,8 @@ class Consistency:
         self._reason: str | None = None
         self._keys: dict[str, int] = {}
         """The keys of events that were sent with one, and the decisions that took them."""
+        self.interference = 0
+        """How many events are marked as not having come about by themselves."""
 
     def begin(self, header: Header, tables: Mapping[str, PinnedTable]) -> None:
         """Take in the header, and those of its tables that could be read."""
@@ -55,6 +57,8 @@ class Consistency:
             yield f"its event has the key {decision.key!r} that decision {earlier} has taken"
         if self._main not in MACHINES and table is not None and decision.target in table.final:
             self._reason = decision.row  # a run of a table of the caller's ends for what its last row is for
+        if decision.interference is not None:
+            self.interference += 1
         self._states[decision.instance] = (decision.machine, decision.target)
         self._givers.add(decision.seq)
 
@@ -115,6 +119,8 @@ class Consistency:
             yield f"it says that the run ended as {end.status}, but the run is in {state}"
         if end.stop_reason != self._reason:
             yield f"it gives the stop reason {end.stop_reason}, but the run was finished for {self._reason}"
+        if end.interference != self.interference:
+            yield f"it counts {end.interference} events that were interfered with, and {self.interference} are marked"
 
     @property
     def _final_state(self) -> str | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from enum import StrEnum
 from functools import cache
 from hashlib import sha256
 from operator import attrgetter
@@ -143,6 +144,35 @@ class End:
     cost_microusd: Count
     verified: bool | None = None
     estimated_tokens: Count = 0
+    interference: Count = 0
+    """How many of the run's events did not come about by themselves (``Interference``)."""
+
+
+class Tampering(StrEnum):
+    """In which way somebody interfered with a run."""
+
+    INJECTED = "injected"
+    """They had something fail, or happen, that did not by itself."""
+    EDITED = "edited"
+    """They put something else in place of what had come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Interference:
+    """The mark of an event that did not come about by itself: somebody who stepped through the run brought it about.
+
+    What a person decides about a tool call under their own name is an ordinary decision, and no interference.
+    """
+
+    how: Tampering
+    what: str
+    """The fault that was injected (``429``), or what was edited (``reply``, ``result``, ``decision``)."""
+    by: str = ""
+    """Who did it, as far as they said."""
+
+    def __str__(self) -> str:
+        """In words: ``injected: 429, by grace``."""
+        return f"{self.how}: {self.what}" + (f", by {self.by}" if self.by else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +205,8 @@ class RecordedDecision:
     commands: tuple[GivenCommand, ...] = ()
     ignored: str | None = None
     refused: str | None = None
+    interference: Interference | None = None
+    """The mark of an event that did not come about by itself."""
 
     @property
     def decided(self) -> str | None:
@@ -210,7 +242,8 @@ class Entry:
 class Delivery:
     """An event on its way to a machine's instance. ``cause`` is the id of the command that led to it, if any.
 
-    ``key`` is the sender's: an event with a key that the run has seen is not delivered again.
+    ``key`` is the sender's: an event with a key that the run has seen is not delivered again. ``interference`` marks an event
+    that did not come about by itself.
     """
 
     machine: str
@@ -218,6 +251,7 @@ class Delivery:
     event: Event
     cause: str | None = None
     key: str | None = None
+    interference: Interference | None = None
 
 
 def command_id(seq: int, index: int) -> str:
@@ -239,6 +273,8 @@ def decision_shape(seq: int, delivery: Delivery, source: str, decision: Decision
     if decision.answers:
         shape["answers"] = decision.answers
     shape["from"] = source
+    if delivery.interference is not None:
+        shape["interference"] = encoder(Interference)(delivery.interference)
     match decision:
         case Taken():
             shape["row"], shape["to"] = decision.row.id, decision.to

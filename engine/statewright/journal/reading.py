@@ -203,7 +203,7 @@ def delivery_of(decision: RecordedDecision, entry: int, tables: Tables = TABLES)
             cure="verify the journal; replay it with the version named in the run's header, or declare an upcaster",
             seq=entry,
         ) from error
-    return Delivery(machine, decision.instance, event, decision.cause, decision.key)
+    return Delivery(machine, decision.instance, event, decision.cause, decision.key, decision.interference)
 
 
 @cache

@@ -61,6 +61,8 @@ class Verification:
     """The machine that the run is, where its header could be read."""
     decided_again: bool = False
     """Whether the code of its table was asked again too; that is the business of whoever has it."""
+    interference: int = 0
+    """How many events are marked as injected or edited by somebody: the record may be sound, the run was not undisturbed."""
 
 
 async def verify(journal: Journal, run_id: str) -> Verification:
@@ -144,6 +146,7 @@ class _Check:
             head_hash=self._head_hash,
             problems=tuple(self._problems),
             machine=self._machine,
+            interference=self._consistency.interference,
         )
 
     def whole(self) -> None:

@@ -11,11 +11,10 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from statewright.config import prompts
+from statewright.core.edits import rejection_message
 from statewright.core.execution import RunExecution, pending_approvals
 from statewright.core.replay import replay
 from statewright.journal.entry import Delivery, decode, encode
-from statewright.tools import truncate_result
 from statewright.views.approvals import ApprovalDecision
 from statewright.views.state import PendingApproval
 from statewright_states.errors import CallerError, JournalBusy
@@ -94,11 +93,7 @@ def approval_given(execution: RunExecution, tool: str, digest: str, decision: Ap
     """The event of a person's statement about a call; a rejection brings the message for the model."""
     message = None
     if statement_of(decision.approve, decision.meaning) is Statement.REJECTED:
-        request, _ = execution.projection.arguments_of(tool)
-        texts = execution.inputs.config.prompts
-        rejected = prompts.rejected(texts, request.call_id, decision.actor, decision.comment)
-        shown = truncate_result(rejected.content or "", execution.inputs.config.max_tool_result_chars, texts)
-        message = execution.payloads.put_message(prompts.tool_message(request.call_id, shown))
+        message = rejection_message(execution, tool, decision.actor, decision.comment)
     said = (decision.approve, decision.actor, decision.meaning, decision.comment)
     return ApprovalGiven(*said, digest, decision.ends_run, message, at_us)
 

@@ -10,13 +10,13 @@ from statewright_states.words.ports import Clock, Timer
 class PausableClock:
     """A clock whose timers and monotonic time can be made to stand still. Wall time goes on: it is for records."""
 
-    def __init__(self, clock: Clock) -> None:
+    def __init__(self, clock: Clock, owner: Callable[[], str]) -> None:
+        """``owner`` says whose timers are set now, as ``fire`` knows them."""
         self._clock = clock
+        self._owner = owner
         self._stood_still_s = 0.0
         self._since_s: float | None = None
         self._timers: dict[PausableTimer, None] = {}
-        self.owner = ""
-        """Whose timers are set now, as ``fire`` knows them."""
 
     def now_us(self) -> int:
         """Wall time in microseconds since 1970-01-01 UTC."""
@@ -28,7 +28,7 @@ class PausableClock:
 
     def call_later(self, delay_s: float, callback: Callable[[], None]) -> Timer:
         """Call ``callback`` once, when ``delay_s`` seconds of this clock have passed."""
-        timer = PausableTimer(self, self.owner, self.monotonic_s() + delay_s, callback)
+        timer = PausableTimer(self, self._owner(), self.monotonic_s() + delay_s, callback)
         self._timers[timer] = None
         if self._since_s is None:
             timer.start(self._clock, delay_s)

@@ -146,6 +146,8 @@ class AgentState:
     """How many of ``messages`` the run was given: the system prompt, the history and the task."""
     children: tuple[ChildRun, ...] = ()
     """The runs that tools have begun and that wait or have ended, in this order of events. Their use is counted here too."""
+    interference: int = 0
+    """How many of its events did not come about by themselves: somebody who stepped through it injected or edited them."""
 
     @property
     def cost_usd(self) -> float:
