@@ -187,14 +187,6 @@ class RunTimeline:
         moved = [each for each in own if each.row is not None and each.to != each.source]
         return (moved or own or list(decisions))[-1]
 
-    def visited(self, instance: str, number: int) -> frozenset[str]:
-        """The states in which an instance has been up to this entry; none for one that was not there."""
-        machine = self._index.machines.get(instance)
-        marks = self._index.marks_between(instance, 0, self._number(number))
-        if machine is None or not marks:
-            return frozenset()
-        return frozenset((self.machines[machine].form.initial, *(mark.state for mark in marks)))
-
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @property
