@@ -249,8 +249,9 @@ class RunTimeline:
         return self._instance(name, number, known=known)
 
     def visited(self, instance: str, number: int) -> tuple[str, ...]:
-        """The states in which an instance has been after this entry, in the order in which it came into them."""
-        return self._index.visited(instance, self._number(number))
+        """The states in which an instance has been after this entry, in the order in which it first came into them."""
+        entered, machine = self._index.visited(instance, self._number(number)), self._index.machines.get(instance)
+        return tuple(dict.fromkeys((self.machines[machine].form.initial, *entered))) if machine and entered else ()
 
     def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""
