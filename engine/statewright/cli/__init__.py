@@ -53,6 +53,7 @@ COMMANDS: Mapping[str, str] = {
     "runs": "statewright.cli.runs:runs",
     "show": "statewright.cli.show:show",
     "why": "statewright.cli.why:why",
+    "report": "statewright.cli.report:report",
     "debug": "statewright.cli.debug:debug",
     "replay": "statewright.cli.check:replay_run",
     "verify": "statewright.cli.check:verify_runs",

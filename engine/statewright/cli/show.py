@@ -17,6 +17,7 @@ from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName, again
 from statewright.cli.outcome import Again, error_text, summary, what_next
 from statewright.cli.runs import resolve_run
+from statewright.cli.show_entry import view_of
 from statewright.config.settings import RetryConfig
 from statewright.core.described_machines import pinned_machines
 from statewright.core.replay import machine_of
@@ -75,6 +76,7 @@ def show(
     messages: bool = False,
     full: bool = False,
     hashes: bool = False,
+    entry: int | None = None,
     json: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> Exit:
     """Show a run: every decision on record with its number, the path of rows, open questions, the outcome.
@@ -83,15 +85,22 @@ def show(
 
     Parameters
     ----------
+    entry
+        Show the run as it was after this entry: the machine as a diagram, what was decided, what it changed, what was under
+        way. Entries are numbered from 1, as `--hashes` shows them; -1 is the last.
     messages
         Show the transcript too.
     full
         Show arguments, results and replies as they are, and not in brief.
     hashes
-        Show the hash of each entry, and of the one that it continues.
+        Show the hash of each entry, and of the one that it continues; with --entry the whole of it as it is stored.
     json
         Print the entries and the outcome as one JSON document.
     """
+    if entry is not None:
+        view = asyncio.run(view_of(journal.store(), run, entry, messages=messages, full=full, hashes=hashes))
+        print_json(view.as_json()) if json else view.print_to(answers())
+        return Exit.SUCCESS
     shown = asyncio.run(_load(journal.store(), run))
     if isinstance(shown, ShownMachine):
         shown.print_as_json() if json else shown.print_to(answers(), hashes=hashes)

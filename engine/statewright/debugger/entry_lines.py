@@ -6,7 +6,7 @@ from statewright.config.settings import RetryConfig
 from statewright.core.run_timeline import RunTimeline
 from statewright.journal.entry import RecordedDecision
 from statewright.presentation.layout import in_brief
-from statewright.presentation.own_machines import in_words, is_own, own_event
+from statewright.presentation.own_machines import in_words, is_own, undecoded_event
 from statewright.presentation.recorded import recorded_event
 from statewright.presentation.timeline import TimelineLine, TimelineWriter
 
@@ -37,6 +37,6 @@ class EntryLines:
         timeline, entry = self._timeline, self._timeline.entry(number)
         if not self._own:
             return self._writer.follow(recorded_event(timeline.run_id, entry, decision), timeline.message)
-        event = own_event(timeline.run_id, entry, decision)
+        event = undecoded_event(timeline.run_id, entry, decision)
         words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
         return TimelineLine((event.at_us - timeline.header.at_us) / 1_000_000, event, "", in_brief(words))

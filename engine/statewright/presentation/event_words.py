@@ -166,12 +166,16 @@ def words_of_tool(event: RunEvent, took: str) -> str:
 
 
 def seconds(value: float) -> str:
-    """A duration in as many digits as say something: ``12 ms``, ``3.4 s``, ``2 min 05 s``."""
+    """A duration in as many digits as say something: ``12 ms``, ``3.4 s``, ``2 min 05 s``, ``26 h 10 min``, ``3 d 04 h``."""
     if value < 1:
         return f"{value * 1000:.0f} ms"
     if value < 60:
         return f"{value:.1f} s"
-    return f"{int(value) // 60} min {int(value) % 60:02d} s"
+    if value < 3_600:
+        return f"{int(value) // 60} min {int(value) % 60:02d} s"
+    if value < 172_800:
+        return f"{int(value) // 3_600} h {int(value) % 3_600 // 60:02d} min"
+    return f"{int(value) // 86_400} d {int(value) % 86_400 // 3_600:02d} h"
 
 
 def counted(number: int, noun: str) -> str:

@@ -94,7 +94,7 @@ async def recorded_run(journal: Journal, run_id: str, record: Record) -> Recorde
         state=decisions[-1].target if decisions else "not begun",
         ended=record.end.stop_reason if record.end else None,
         path=tuple(decision.row for decision in decisions if decision.row is not None),
-        began_with=await _began_with(journal, header),
+        began_with=await began_with(journal, header),
         started_at_us=header.at_us,
         duration_s=round(((entries[-1].at_us if entries else header.at_us) - header.at_us) / 1_000_000, 6),
         under_way=tuple(f"{command.command} {command.id}" for command in under_way),
@@ -102,7 +102,8 @@ async def recorded_run(journal: Journal, run_id: str, record: Record) -> Recorde
     )
 
 
-async def _began_with(journal: Journal, header: Header) -> str:
+async def began_with(journal: Journal, header: Header) -> str:
+    """The event with which the run of somebody's own table began."""
     task: Mapping[str, Any] = decode(await journal.blob(header.task) or b"{}")
     return in_words(task.get("event", "?"), task.get("data", {}))
 
@@ -148,7 +149,7 @@ class ShownMachine:
         first_us: int | None = None
         for stored, entry in zip(self.stored[1:], self.record.entries, strict=True):
             for decision in entry.decisions:
-                event = own_event(self.run.run_id, entry, decision)
+                event = undecoded_event(self.run.run_id, entry, decision)
                 first_us = event.at_us if first_us is None else first_us
                 words = in_words(decision.event, decision.data) + (f"  {event.note}" if event.note else "")
                 console.print(TimelineLine((event.at_us - first_us) / 1_000_000, event, "", in_brief(words)).text(width))
@@ -163,8 +164,8 @@ async def shown_machine(journal: Journal, run_id: str) -> ShownMachine:
     return ShownMachine(await recorded_run(journal, run_id, record), stored, record, len(waiting))
 
 
-def own_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
-    """A decision of such a run as observers saw it; its event is not read, since its class is not here."""
+def undecoded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+    """A decision of this entry without what its event holds, for which the code would be needed."""
     note = ""
     if decision.ignored is not None:
         note = f"ignored ({decision.ignored})"

@@ -6,7 +6,7 @@ All text in them is harmless for a terminal. A mark stands before whatever a ste
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Sized
+from collections.abc import Iterator, Sequence, Sized
 from datetime import UTC, datetime
 
 from rich.text import Text
@@ -119,7 +119,7 @@ def _json_lines(data: bytes) -> Sequence[str]:
 def cut(text: str, whole: int | None = None) -> str:
     """The beginning of a text, harmless, and how much more there is; ``whole`` is its size where it was cut before."""
     left = max(len(text) if whole is None else whole, len(text)) - MAX_SHOWN_CHARS
-    return printable(text) if left <= 0 else f"{printable(text[:MAX_SHOWN_CHARS])}\n… and {left:,} more"
+    return printable(text) if left <= 0 else f"{printable(text[:MAX_SHOWN_CHARS])}\n\n… and {left:,} more"
 
 
 def change_pane(change: MomentChange) -> Lines:
@@ -167,14 +167,3 @@ def message_in_brief(message: Message) -> str:
     calls = ", ".join(one_line(call.name) for call in message.tool_calls)
     text = in_brief(message.content or "") if message.content else ""
     return " ".join(filter(None, (text, f"→ {calls}" if calls else ""))) or "…"
-
-
-def states_of(decided: Sequence[tuple[str, str, str]], instance: str) -> Mapping[str, int]:
-    """How often an instance was in each state: from the instance, source and target of each decision, in order."""
-    found: dict[str, int] = {}
-    for name, source, target in decided:
-        if name == instance:
-            found.setdefault(source, 1)
-            if target != source:
-                found[target] = found.get(target, 0) + 1
-    return found

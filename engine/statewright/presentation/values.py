@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from statewright.core.moment import MISSING_FACT
 from statewright.presentation.layout import in_brief
-from statewright.presentation.output import as_json
+from statewright.presentation.output import as_json, one_line
 
 MAX_DATA_CHARS = 400
 MAX_ITEMS = 20
@@ -28,7 +28,7 @@ def value_in_words(value: object) -> str:
 
 def data_in_words(data: Mapping[str, Any]) -> str:
     """What an event or a command holds, in brief: ``tool tool-1.1, again no``."""
-    return ", ".join(f"{name} {value_in_words(value)}" for name, value in data.items())
+    return ", ".join(f"{one_line(name)} {value_in_words(value)}" for name, value in data.items())
 
 
 def fact_in_words(value: object, max_chars: int = MAX_DATA_CHARS) -> str:

@@ -19,15 +19,16 @@ CUT = 11.0
 def lines(found: Overview, titles: Mapping[str, str]) -> Iterable[str]:
     """Every line with its label; the happy path is drawn last, over the others."""
     for line in sorted(found.lines, key=lambda line: tuple(EdgeKind).index(line.edge.kind), reverse=True):
-        yield _line(line, titles)
+        yield line_group(line, titles)
 
 
 def nodes(found: Overview) -> Iterable[str]:
     """States in the order of reading, each reachable by the keyboard; then the ends."""
-    return (_node(node, found) for node in found.nodes)
+    return (node_group(node, found) for node in found.nodes)
 
 
-def _line(line: EdgePath, titles: Mapping[str, str]) -> str:
+def line_group(line: EdgePath, titles: Mapping[str, str]) -> str:
+    """One line with its arrow and its label."""
     edge = line.edge
     title = f"{titles[edge.tail]} → {titles[edge.head]}: {', '.join(edge.rows)}"
     tip, behind = line.corners[0], line.corners[1]
@@ -65,7 +66,8 @@ def loop_arrow(x: float, y: float) -> str:
     return f'<path class="line" d="{path}"/>{arrow((x + 3, y + 4.6), (x - 4, y + 5), 7)}'
 
 
-def _node(node: Node, found: Overview) -> str:
+def node_group(node: Node, found: Overview) -> str:
+    """One state, group of states or end."""
     card, box = node.card, node.box
     middle, down = box.x + box.width / 2, 14 if card.group else 16
     names = (centred("name", text, middle, node.top + down + at * 16) for at, text in enumerate(node.title))

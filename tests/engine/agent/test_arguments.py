@@ -43,6 +43,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "journal text": (lambda: agent(journal="x.db"), "SQLiteJournal"),
     "journal empty": (lambda: agent(journal=""), "SQLiteJournal"),
     "journal class": (lambda: agent(journal=MemoryJournal), "SQLiteJournal"),
+    "journal in part": (lambda: agent(journal=type("Half", (), {"create": None})()), "SQLiteJournal"),
     "clock": (lambda: agent(clock=5), "clock"),
     "approver": (lambda: agent(approver=input), "approver"),
     "token_estimator": (lambda: agent(token_estimator=len), "token_estimator"),
@@ -51,17 +52,19 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "on_error": (lambda: agent(on_error="print"), "on_error"),
     "on_build_context": (lambda: agent(on_build_context=[]), "on_build_context"),
     "on_tool_check": (lambda: agent(on_tool_check=0), "on_tool_check"),
-    "tools text": (lambda: agent(tools="add"), "tools"),
-    "tools function": (lambda: agent(tools=print), "tools"),
-    "tools number": (lambda: agent(tools=5), "tools"),
+    "on_progress": (lambda: agent(on_progress="print"), "on_progress"),
+    "tools text": (lambda: agent(tools="add"), "tools=[add]"),
+    "tools function": (lambda: agent(tools=print), "tools=[add]"),
+    "tools number": (lambda: agent(tools=5), "tools=[add]"),
     "tools of numbers": (lambda: agent(tools=[5]), "function"),
     "hooks function": (lambda: agent(hooks=print), "hooks"),
     "hooks of functions": (lambda: agent(hooks=[print]), "hook"),
     "registry": (lambda: UNTYPED.ToolRegistry(5), "tools"),
     "path": (lambda: UNTYPED.SQLiteJournal(5), "SQLiteJournal"),
     "prompt": (running(5), "prompt"),
-    "history text": (running("x", "abc"), "history"),
-    "history message": (running("x", {"role": "user", "content": "x"}), "history"),
+    "history text": (running("x", "abc"), "the history is str"),
+    "history empty text": (running("x", ""), "the history is str"),
+    "history message": (running("x", {"role": "user", "content": "x"}), "the history is dict"),
     "history number": (running("x", 5), "history"),
     "history of texts": (running("x", ["abc"]), "history"),
     "history of numbers": (running("x", [5]), "history"),
@@ -71,6 +74,10 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "session": (running("x", session=5), "session"),
     "session empty": (running("x", session=""), "session"),
     "requested_by": (running("x", requested_by=["Ada"]), "requested_by"),
+    "agent": (running("x", agent=5), "agent"),
+    "equipment text": (running("x", equipment="--tools"), "equipment"),
+    "equipment number": (running("x", equipment=5), "equipment"),
+    "equipment of numbers": (running("x", equipment=[5]), "equipment"),
     "resume": (lambda: asyncio.run(agent().resume(5)), "run_id"),
     "decide run": (deciding(run_id=5), "run_id"),
     "decide call": (deciding(call_id=5), "call_id"),
@@ -79,6 +86,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "decide actor": (deciding(actor=5), "actor"),
     "mixed build": (lambda: UNTYPED.MixedModeRunner("x"), "build"),
     "mixed plan": (lambda: UNTYPED.MixedModeRunner(agent(), {}), "plan"),
+    "mixed decide": (lambda: asyncio.run(UNTYPED.MixedModeRunner(agent()).decide(5, "y", True, actor="Ada")), "run_id"),
     "mixed on_event": (lambda: UNTYPED.MixedModeRunner(agent(), on_event=5), "on_event"),
 }
 
@@ -110,6 +118,7 @@ def test_a_run_id_that_is_taken_can_be_read_and_typed(run_id: str) -> None:
     assert run_id.encode()
     assert not run_id.startswith("-")
     assert run_id not in ("", "last")
+    assert len(run_id) <= 200
 
 
 def test_a_journal_that_is_empty_is_the_one_that_is_used() -> None:
