@@ -127,10 +127,9 @@ def test_a_session_by_keys_start_step_back_break_why_not_approve_inject_fork_qui
 def test_why_a_run_ended_partial_is_on_the_screen_after_two_keys(folder: Path) -> None:
     with shell(folder) as tmux:
         run = "statewright run --model scripted:script.json --tools tools:tools --max-steps 1 --confirm yolo --quiet 'post it'"
-        tmux.type(f"{run}; clear; statewright debug")
+        tmux.type(f"{run}; clear; statewright debug; echo back $?")
         tmux.wait_for("entry 0 of")
         tmux.keys("e")
         tmux.wait_for("the run: partial, max_steps", "to partial: the step limit", "why not")
         tmux.keys("q")
-        tmux.type("echo back $?")
         tmux.wait_for("back 0")
