@@ -13,9 +13,12 @@ from textual.widgets import Input
 
 from debugged_runs import ENDED, WAITING, recorded, session_of
 from debugged_screens import Screenshot, compare, screenshot
-from statewright import MemoryJournal
+from loop_scenarios import asks, call, says
+from statewright import AgentConfig, AgentLoop, ContextConfig, MemoryJournal, tool
 from statewright.debugger.application import PANES, DebuggerApplication, DebuggerScreen
 from statewright.debugger.commands import COMMANDS
+from statewright.debugger.pane_view import PaneView
+from statewright_providers.scripted import ScriptedProvider
 
 Scene = Callable[["Shown"], Awaitable[None]]
 
@@ -204,6 +207,62 @@ def test_who_waits_is_seen_and_a_decision_goes_where_it_is_left(journal: MemoryJ
 
     shown(journal, scene, run_id=WAITING, decide=decide)
     assert left == [("tool-1.1", True, ""), ("tool-1.1", False, "no")]
+
+
+def test_a_run_that_is_being_written_is_followed_from_its_end() -> None:
+    go_on = asyncio.Event()
+
+    @tool(effect="read")
+    async def wait() -> str:
+        """Wait until the test says so."""
+        await go_on.wait()
+        return "waited"
+
+    async def play() -> None:
+        journal = MemoryJournal()
+        script = [asks(call("wait")), says("done")]
+        async with AgentLoop(ScriptedProvider(script), [wait], journal=journal) as loop:
+            run = await loop.start("the task", run_id=ENDED)
+            while not (session := await session_of(journal)).timeline.at(session.last).main.state == "acting":
+                await asyncio.sleep(0.01)
+            application = DebuggerApplication(session)
+            async with application.run_test(size=(80, 24)) as pilot:
+                there = Shown(application, pilot)
+                assert "the run: not ended" in await there.press("e")
+                go_on.set()
+                await run.wait()
+                while session.timeline.end is None:
+                    await pilot.pause(0.05)
+                await there.settle()
+                assert "the run: success, completed" in there.text
+                assert session.position == session.last
+
+    asyncio.run(asyncio.wait_for(play(), 30))
+
+
+def test_of_a_result_of_many_megabytes_no_more_is_set_than_can_be_read() -> None:
+    @tool(effect="read")
+    def much() -> str:
+        """Much."""
+        return ("x" * 79 + "\n") * 65_536
+
+    async def play() -> None:
+        journal = MemoryJournal()
+        config = AgentConfig(max_tool_result_chars=10**7, context=ContextConfig(max_context_tokens=0))
+        async with AgentLoop(
+            ScriptedProvider([asks(call("much")), says("d" * 10**6)]), [much], config, journal=journal
+        ) as loop:
+            await loop.run("the task", run_id=ENDED)
+        application = DebuggerApplication(await session_of(journal))
+        async with application.run_test(size=(160, 50)) as pilot:
+            there = Shown(application, pilot)
+            await there.press("e")
+            for _ in PANES:
+                await there.press("tab")
+                for view in there.screen.query(PaneView):
+                    assert view.height_needed < 1000
+
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])
