@@ -24,6 +24,7 @@ from statewright.core.plan_build_inputs import plan_build_inputs_from
 from statewright.journal.entry import MACHINES, TABLES, Header, listed, message_digests
 from statewright.journal.reading import Record, Tables, delivery_of, is_part, read_header, read_record
 from statewright.journal.recorder import Payloads
+from statewright.journal.verify import TellProgress
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
@@ -97,12 +98,13 @@ class ReplayedMachine(Reproduced[MachineExecution]):
     __slots__ = ()
 
 
-async def replay(journal: Journal, run_id: str, accepted: bool | None = None) -> Replayed:
+async def replay(journal: Journal, run_id: str, accepted: bool | None = None, tell: TellProgress | None = None) -> Replayed:
     """Replay a run of an agent. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs.
 
     To go on with the run, ``accepted`` says whether it may be decided by other code than it is pinned to: if so, everything
     so far is taken as recorded, else CodeChanged is raised. Without it, everything that was decided by the code that counts
-    now is compared. Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
+    now is compared. Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``. ``tell`` is
+    told after each entry how many were compared.
     """
     stored, record = await _recorded(journal, run_id, RUN.name)
     settled = await _settled(journal, run_id, record, accepted)
@@ -112,7 +114,7 @@ async def replay(journal: Journal, run_id: str, accepted: bool | None = None) ->
     named = [name for _, decided in steps for _, delivery in decided for name in message_digests(delivery.event)]
     for name, data in (await _blobs(journal, named)).items():
         payloads.load_message(name, data)
-    return await _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps, settled, journal)
+    return await _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps, settled, journal, tell)
 
 
 async def execution_for(journal: Journal, header: Header, table: Table[Any] | None = None) -> Execution[Any, Any]:
@@ -134,13 +136,15 @@ async def execution_for(journal: Journal, header: Header, table: Table[Any] | No
     return RunExecution(inputs_from(header, given), Payloads())
 
 
-async def replay_plan_build(journal: Journal, run_id: str, accepted: bool | None = None) -> ReplayedPlanBuild:
+async def replay_plan_build(
+    journal: Journal, run_id: str, accepted: bool | None = None, tell: TellProgress | None = None
+) -> ReplayedPlanBuild:
     """Replay the record of a task that is planned, then built; its two runs are replayed alone. As ``replay``."""
     stored, record = await _recorded(journal, run_id, PLAN_BUILD.name)
     settled = await _settled(journal, run_id, record, accepted)
     inputs = plan_build_inputs_from(record.header, await _given(journal, record.header))
     execution = PlanBuildExecution(inputs, Payloads())
-    return await _reproduced(ReplayedPlanBuild, execution, stored, record, _steps(record), settled, journal)
+    return await _reproduced(ReplayedPlanBuild, execution, stored, record, _steps(record), settled, journal, tell)
 
 
 async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
@@ -176,7 +180,9 @@ async def _state_of(journal: Journal, run_id: str) -> AgentState | None:
         return None
 
 
-async def replay_machine(journal: Journal, run_id: str, table: Table[Any], accepted: bool | None = None) -> ReplayedMachine:
+async def replay_machine(
+    journal: Journal, run_id: str, table: Table[Any], accepted: bool | None = None, tell: TellProgress | None = None
+) -> ReplayedMachine:
     """Replay a run of a table of the caller's. As ``replay``; raises ReplayDiverged for a table that was declared otherwise.
 
     Raises CallerError for a run of another table.
@@ -186,7 +192,7 @@ async def replay_machine(journal: Journal, run_id: str, table: Table[Any], accep
     settled = await _settled(journal, run_id, record, accepted, tables)
     inputs = machine_inputs_from(record.header, table, await _blobs(journal, [record.header.task, record.header.config]))
     execution = MachineExecution(inputs, Payloads())
-    return await _reproduced(ReplayedMachine, execution, stored, record, _steps(record, tables), settled, journal)
+    return await _reproduced(ReplayedMachine, execution, stored, record, _steps(record, tables), settled, journal, tell)
 
 
 async def _recorded(
@@ -234,12 +240,13 @@ async def _reproduced(
     steps: Steps,
     settled: int,
     journal: Journal,
+    tell: TellProgress | None = None,
 ) -> R:
     """Walk through the entries with a fresh execution, and compare."""
     header, code = record.header, pinned_code(record)
     watched_at_us, stood_still_us = _watched(record)
     try:
-        ReplayComparison(header.run_id, execution, settled).through(stored, record, steps)
+        ReplayComparison(header.run_id, execution, settled).through(stored, record, steps, tell)
     except ReplayDiverged as error:
         changes = await code_changes(journal, code, execution.tables)
         if changes:
