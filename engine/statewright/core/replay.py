@@ -58,6 +58,8 @@ class Reproduced(Generic[C]):
     ended: bool
     watched_at_us: int | None
     """When the timer over the run was last started; None where it never was."""
+    stood_still_us: int
+    """For how long it has stood still since."""
     settled: int
     """How many decisions, from the first on, were taken as recorded and not decided again."""
     code: Mapping[str, str]
@@ -71,7 +73,7 @@ class Reproduced(Generic[C]):
     @property
     def worked_us(self) -> int:
         """For how long the timer of the run had been running at its last entry; time after that is not on record."""
-        return 0 if self.watched_at_us is None else self.last_at_us - self.watched_at_us
+        return 0 if self.watched_at_us is None else self.last_at_us - self.watched_at_us - self.stood_still_us
 
 
 class Replayed(Reproduced[RunExecution]):
@@ -242,6 +244,7 @@ async def _reproduced(
 ) -> R:
     """Walk through the entries with a fresh execution, and compare."""
     header, code = record.header, pinned_code(record)
+    watched_at_us, stood_still_us = _watched(record)
     try:
         ReplayComparison(header.run_id, execution, settled).through(stored, record, steps, tell)
     except ReplayDiverged as error:
@@ -260,18 +263,22 @@ async def _reproduced(
         started_at_us=header.at_us,
         last_at_us=record.entries[-1].at_us if record.entries else header.at_us,
         ended=record.end is not None,
-        watched_at_us=_watched_at_us(record),
+        watched_at_us=watched_at_us,
+        stood_still_us=stood_still_us,
         settled=settled,
         code=code,
     )
 
 
-def _watched_at_us(record: Record) -> int | None:
+def _watched(record: Record) -> tuple[int | None, int]:
+    """When the timer over the run was last started, and for how long it has stood still since."""
+    stood_still_us = 0
     for entry in reversed(record.entries):
         for decision in reversed(entry.decisions):
             if any(given.command == WatchRunDeadline.__name__ for given in decision.commands):
-                return entry.at_us if decision.at_us is None else decision.at_us
-    return None
+                return entry.at_us if decision.at_us is None else decision.at_us, stood_still_us
+        stood_still_us += entry.stood_still_us
+    return None, 0
 
 
 def require_ours(run_id: str, header: Header) -> None:
