@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from statewright.core.moment import MISSING_FACT, CommandUnderWay, FactChange, InstanceNow, MomentChange, StateChange
 from statewright.presentation.conversation import conversation_pane
+from statewright.presentation.lines import KeptLines
 from statewright.presentation.output import HARMLESS
 from statewright.presentation.panes import change_pane, entry_pane, facts_pane, instances_pane, under_way_pane
 from statewright_states.frozen import dataclass
@@ -253,6 +254,19 @@ def test_a_step_through_a_conversation_sets_what_is_new_alone_and_another_width_
     narrow = shown(conversation_pane(talk), 40)
     assert max(map(cell_len, narrow.splitlines())) <= 40
     assert "".join(narrow.split()) == "".join(first.split())
+
+
+def test_lines_that_are_kept_are_made_once_for_each_width() -> None:
+    made: list[int] = []
+
+    class Told:
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            made.append(options.max_width)
+            yield "as wide as may be"
+
+    kept = KeptLines(Told())
+    assert [shown(kept, width) for width in (30, 30, 20, 20)] == ["as wide as may be"] * 4
+    assert made == [30, 20]
 
 
 def test_other_parts_are_named_and_not_set() -> None:
