@@ -206,7 +206,7 @@ def test_it_prints_on_pages_of_a4_with_everything_that_is_not_folded(pages: Path
         "verified",
     ):
         assert expected in words
-    assert "Skip to the report" not in words
+    assert words.count("Questions and answers of each decision") == 1, "what leads through the page on a screen is not printed"
     assert "A4" in size
     pages_printed = int(next(line.split()[-1] for line in size.splitlines() if line.startswith("Pages")))
     assert 3 <= pages_printed <= 20

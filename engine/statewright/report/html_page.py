@@ -21,6 +21,7 @@ from statewright.report.html_parts import (
     joined,
     link,
     moment,
+    percent,
     shown,
     table,
     to_decision,
@@ -188,7 +189,7 @@ def _checks(report: RunReport) -> Html:
         ("#people", approvals, ""),
         ("#ordinary", counted(len(odd.resumptions), "resumption"), "warn" if odd.resumptions else ""),
         ("#ordinary", f"{counted(len(odd.refused), 'event')} refused", "warn" if odd.refused else ""),
-        ("#ordinary", f"{counted(len(odd.faults), 'fault')} or stops", "warn" if odd.faults else ""),
+        ("#ordinary", counted(len(odd.faults), "fault or stop"), "warn" if odd.faults else ""),
     ]
     if report.questions:
         items.insert(0, ("#people", f"{counted(len(report.questions), 'open question')}", "warn"))
@@ -289,7 +290,7 @@ def _sum(found: WaitSum, whole_us: int) -> list[Content]:
         KINDS[found.kind],
         str(found.count),
         seconds(found.total_us / 1_000_000),
-        f"{found.total_us / whole_us:.0%}",
+        percent(found.total_us / whole_us),
         seconds(found.longest_us / 1_000_000),
         [found.longest.what, " (", to_decision(found.longest.decision), ")"],
     ]

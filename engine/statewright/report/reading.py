@@ -19,7 +19,7 @@ from statewright.presentation.recorded import AnyState, replayed, standing, stat
 from statewright.report.conversation import conversation_of
 from statewright.report.decisions import decisions_of, out_of_order, paths_of
 from statewright.report.digests import checked_from, digests_of
-from statewright.report.model import BoundedText, Fact, Related, RunReport, Wait
+from statewright.report.model import BoundedText, Fact, Related, ReportedCall, ReportedTool, RunReport, Wait
 from statewright.report.opened_run import OpenedRun, payloads_of
 from statewright.report.outcome import outcome_of
 from statewright.report.people import people_of, questions_of
@@ -32,6 +32,8 @@ from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 
 MAX_TITLE_CHARS = 100
+MAX_CALLS = 1_000
+"""Tool calls of a run, and model calls; the newest are told."""
 FORKED = re.compile(r"(?P<run>.*)@(?P<entry>\d+):[0-9a-f]{64}", re.DOTALL)
 """The ``parent`` of a run that was forked."""
 
@@ -63,7 +65,7 @@ async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> Read
     tools, waits = tools_of(run), waits_of(run)
     conversation, older = conversation_of(run)
     decisions, left_out = decisions_of(run)
-    used = used_by(run)
+    used, calls = used_by(run), calls_of(run)
     report = RunReport(
         run_id=run_id,
         machine=run.header.machine,
@@ -80,8 +82,8 @@ async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> Read
         paths=paths_of(run),
         waits=waits,
         conversation=conversation,
-        tools=tools,
-        calls=calls_of(run),
+        tools=tools[-MAX_CALLS:],
+        calls=calls[-MAX_CALLS:],
         used=used,
         budget=budget_of(run, used, waits) if run.header.machine == "run" else (),
         decisions=decisions,
@@ -90,9 +92,14 @@ async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> Read
         related=tuple(await _related(journal, run)),
         part_of=_part_of(run.header.parent or ""),
         again=asked.again,
-        left_out={**left_out, **({"messages": older} if older else {})},
+        left_out={name: count for name, count in {**left_out, "messages": older, **_older(tools, calls)}.items() if count},
     )
     return ReadRun(report, _drawn(run, asked.table))
+
+
+def _older(tools: Sequence[ReportedTool], calls: Sequence[ReportedCall]) -> Mapping[str, int]:
+    """How many calls there are besides the newest."""
+    return {"tools": max(0, len(tools) - MAX_CALLS), "calls": max(0, len(calls) - MAX_CALLS)}
 
 
 def _drawn(run: OpenedRun, given: Table[Any] | None) -> Mapping[str, Table[Any]]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import shutil
 import sqlite3
 from contextlib import closing
 from functools import cache
@@ -155,6 +157,7 @@ async def _orders(journal: SQLiteJournal) -> None:
 def journal_path() -> Path:
     """The journal with all of these runs, and those that are kept for ever. Made once in a process; nobody writes into it."""
     folder = Path(mkdtemp(prefix="reported"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = restored(scripts()[-1], folder)
     run_virtual(record(path))
     return path

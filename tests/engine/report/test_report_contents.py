@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -262,6 +262,7 @@ MARKUP = ("# x", "```", "~~~", "<b>", "| a |", "[x](y)", "\n", "---", "1. ", "\u
 
 
 @settings(max_examples=60)
+@example(["```\n## taken\n"])
 @given(st.lists(st.one_of(st.sampled_from(MARKUP), st.text(max_size=8))))
 def test_no_text_becomes_markup_in_markdown(pieces: list[str]) -> None:
     text, report = "".join(pieces), report_of_busy()
