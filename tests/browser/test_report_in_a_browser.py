@@ -14,7 +14,7 @@ from headless import Page, Scheme, browser
 from reported_runs import journal_path
 from statewright.cli import main
 
-RUNS = ("busy", "big", "resumed", "boss", "order-1", "planned", "waiting")
+RUNS = ("busy", "big", "edited", "resumed", "boss", "order-1", "planned", "waiting")
 WINDOWS = [(1440, 900, "light"), (1440, 900, "dark"), (420, 800, "light"), (420, 800, "dark")]
 RULES_OF_AXE = "{resultTypes: ['violations', 'incomplete']}"
 SHOWN_ROWS = "[...document.querySelectorAll('#runs tbody tr')].filter(row => !row.hidden)"
@@ -94,7 +94,7 @@ def test_what_the_run_took_is_lit_and_the_rest_is_dim(scheme: Scheme, pages: Pat
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), WINDOWS)
-@pytest.mark.parametrize("run_id", ["busy", "resumed", "waiting", "planned", "index"])
+@pytest.mark.parametrize("run_id", ["busy", "edited", "resumed", "waiting", "planned", "index"])
 def test_axe_finds_nothing(run_id: str, width: int, height: int, scheme: Scheme, pages: Path, chromium: Page, axe: str) -> None:
     page = shown(chromium, pages / f"{run_id}.html", width, height, scheme)
     page.evaluate("document.querySelectorAll('details').forEach((each, at) => { each.open = at % 7 === 0 })")
@@ -169,10 +169,10 @@ def test_the_keyboard_comes_first_to_a_link_over_everything_and_can_open_what_is
 def test_the_index_filters_by_outcome_and_by_text(pages: Path, chromium: Page) -> None:
     page = shown(chromium, pages / "index.html")
     rows = f"{SHOWN_ROWS}.map(row => row.querySelector('a').textContent)"
-    assert len(page.evaluate(rows)) == 15
+    assert len(page.evaluate(rows)) == 16
     page.evaluate(CHOOSE.format("outcome", "partial"))
     assert page.evaluate(rows) == ["big"]
-    assert page.evaluate("document.getElementById('shown').textContent") == "1 of 15 runs are shown"
+    assert page.evaluate("document.getElementById('shown').textContent") == "1 of 16 runs are shown"
     page.evaluate(CHOOSE.format("outcome", ""))
     page.evaluate(CHOOSE.format("text", "BILL"))
     assert page.evaluate(rows) == ["busy"]
@@ -183,7 +183,7 @@ def test_without_a_script_the_index_is_whole_and_offers_no_filter(pages: Path, c
     chromium.send("Emulation.setScriptExecutionDisabled", value=True)
     try:
         page = shown(chromium, pages / "index.html")
-        assert page.evaluate("document.querySelectorAll('#runs tbody tr').length") == 15
+        assert page.evaluate("document.querySelectorAll('#runs tbody tr').length") == 16
         assert page.evaluate("getComputedStyle(document.getElementById('filters')).display") == "none"
     finally:
         chromium.send("Emulation.setScriptExecutionDisabled", value=False)

@@ -54,6 +54,7 @@ COMMANDS: Mapping[str, str] = {
     "show": "statewright.cli.show:show",
     "why": "statewright.cli.why:why",
     "report": "statewright.cli.report:report",
+    "debug": "statewright.cli.debug:debug",
     "replay": "statewright.cli.check:replay_run",
     "verify": "statewright.cli.check:verify_runs",
     "diagram": "statewright.cli.diagram:diagram",

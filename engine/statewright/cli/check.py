@@ -21,6 +21,7 @@ from statewright.journal.entry import NO_HASH
 from statewright.journal.reading import read_record
 from statewright.journal.stores.sqlite import SQLiteJournal
 from statewright.journal.verify import Problem, Verification, unclaimed, verify
+from statewright.presentation.event_words import counted
 from statewright.presentation.layout import print_folded
 from statewright.presentation.output import answers, one_line, print_json, printable, stdout_kept_for_the_answer
 from statewright.presentation.own_machines import HOW_TO_NAME, is_own, recorded_run, replayed_by
@@ -150,6 +151,9 @@ def _print_verification(console: Console, found: Verification) -> None:
     looked_at = f"{found.entries} entries, {found.decisions} decisions, {found.payloads} payloads"
     head = one_line(found.head_hash[:16])
     print_folded(console, Text.assemble(word, f"  {one_line(found.run_id)} · {looked_at} · {end} · head {head}…"), 2)
+    if found.interference:
+        told = f"  interfered with {counted(found.interference, 'time')}: injected or edited events are marked"
+        print_folded(console, Text(told, style="bold yellow"), 4)
     if found.ok and is_own(found.machine):
         table = one_line(found.machine or "")
         told = (

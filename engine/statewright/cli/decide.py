@@ -94,6 +94,16 @@ def reject(
     return asyncio.run(_decide(journal, run, call, digest, decision))
 
 
+async def leave_decision_of(options: JournalOptions, run_id: str, call: str, approve: bool, actor: str, comment: str) -> str:
+    """Leave a person's decision about a call for a run, from a face that goes on; what became of it, in a line."""
+    decision = ApprovalDecision(approve, actor, "approved" if approve else "rejected", comment)
+    async with AgentLoop(_NoModel(), journal=options.store()) as loop:
+        asking = await asking_in(loop.journal, run_id, call)
+        sign_off = await loop.decide(asking, call, approve, actor=actor, meaning=decision.meaning, comment=comment)
+    waits = f"; the call still waits: {progress(sign_off)}" if approve and sign_off.missing else ""
+    return one_line(f"recorded: {decision.meaning} by {actor}{waits}")
+
+
 async def _decide(options: JournalOptions, named: str, call: str, digest: str | None, decision: ApprovalDecision) -> Exit:
     async with AgentLoop(_NoModel(), journal=options.store()) as loop:
         run_id = await resolve_run(loop.journal, named)

@@ -84,6 +84,7 @@ def summary(state: AnyState, word: str = "") -> Text:
         reason,
         judged,
         "no reply wanted" if state.silent else "",
+        f"interfered with {counted(state.interference, 'time')}" if state.interference else "",
         state.budget_spent or "",
         counted(state.steps_taken, "step"),
         seconds(state.duration_s),

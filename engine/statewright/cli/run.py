@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import field
-from typing import Annotated, Any
+from importlib import import_module
+from typing import Annotated, Any, Protocol
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -16,6 +17,7 @@ from statewright.agent import assemble
 from statewright.agent.arguments import require_run_id
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
+from statewright.agent.stepper import Stepper
 from statewright.agent.sync import run_bounded
 from statewright.cli.abandoned import note_given_up
 from statewright.cli.exits import Exit
@@ -26,6 +28,7 @@ from statewright.cli.options import (
     NO_MODEL,
     NO_NAME,
     NO_OUTPUT,
+    OUTPUT,
     PLANNER,
     AgentOptions,
     DurabilityOption,
@@ -63,12 +66,24 @@ from statewright.runtime.driver import RunKeywords
 from statewright.runtime.giving_up import GIVEN_UP
 from statewright.runtime.observers import ChunkCallback
 from statewright.runtime.shutdown import GracefulShutdown
+from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass, replace
 from statewright_states.plan_build.facts import Phase
+from statewright_states.words.ports import Journal
+from statewright_states.words.vocabulary import Status
 
+DEBUGGING = "statewright.cli.debug_live"
 Runner = AgentLoop | MixedModeRunner
 Work = Callable[[Runner, ChunkCallback], Awaitable[AnyState]]
+
+
+class StepsThrough(Protocol):
+    """How a live run is stepped through: ``LiveDebugging``."""
+
+    @property
+    def actor(self) -> str: ...
+    async def through(self, stepper: Stepper, journal: Journal) -> AgentState: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +98,8 @@ class Job:
     actor: str | None
     so_far: Mapping[str, RecordedSoFar] = field(default_factory=dict[str, RecordedSoFar])
     """What is on record already of the run, and of those that it is made of, by their ids."""
+    debugging: StepsThrough | None = None
+    """How it is stepped through; None: it is not."""
 
     def timeline(self, run_id: str, retry: RetryConfig) -> TimelineWriter:
         """The timeline of a run, which knows what began before."""
@@ -94,6 +111,8 @@ class Job:
 
 
 ActorOption = Annotated[str | None, Parameter(name="--as", group=AGENT)]
+DebugOption = Annotated[bool, Parameter(group=OUTPUT, help="Step through the run: it waits for you before each event.")]
+PlainOption = Annotated[bool, Parameter(group=OUTPUT, help="With --debug: read commands from stdin, and answer in text.")]
 
 
 def run(
@@ -109,6 +128,8 @@ def run(
     run_id: str | None = None,
     session: str | None = None,
     actor: ActorOption = None,
+    debug: DebugOption = False,
+    plain: PlainOption = False,
 ) -> Exit:
     """Run an agent on a task: the answer goes to stdout, the timeline to stderr.
 
@@ -141,7 +162,8 @@ def run(
     asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
     again = Again(journal.again(), agent.again() + model.again())
-    job = Job(identity, workers, store, output, again, actor)
+    debugging = _debugging(debug, plain, asker, journal)
+    job = Job(identity, workers, store, output, again, actor, debugging=debugging)
     console = remarks()
     wished = chosen.stream if stream is None else stream
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
@@ -151,7 +173,9 @@ def run(
 
     async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
         options["on_stream_chunk"] = on_chunk
-        return await runner.run(task, **options)
+        if debugging is None:
+            return await runner.run(task, **options)
+        return await debugging.through(_steppable(runner).step(task, by=debugging.actor, **options), store)
 
     return run_bounded(_carry_out(job, console, work))
 
@@ -167,6 +191,8 @@ def resume(
     output: OutputOptions = NO_OUTPUT,
     actor: ActorOption = None,
     accept_changed_code: bool = False,
+    debug: DebugOption = False,
+    plain: PlainOption = False,
 ) -> Exit:
     """Go on with a run that was interrupted, killed or waits; one that has ended is shown as it ended.
 
@@ -199,25 +225,53 @@ def resume(
                 phase: worker_again(inputs, planner if phase is Phase.PLAN else chosen, model, journal.hidden)
                 for phase, inputs in inputs_by_phase(recorded).items()
             }
-            job = Job(identity, workers, store, output, again, actor)
+            debugging = _debugging(debug, plain, actor_if_known(actor), journal)
+            job = Job(identity, workers, store, output, again, actor, debugging=debugging)
             job = replace(job, so_far=await recorded_so_far(store, recorded, accept_changed_code))
 
             async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
-                return await runner.resume(identity, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code)
+                if debugging is None:
+                    return await runner.resume(identity, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code)
+                taken_up = _steppable(runner).step_on(
+                    identity, by=debugging.actor, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code
+                )
+                return await debugging.through(taken_up, store)
 
             return await _carry_out(job, console, work)
 
     return run_bounded(go_on())
 
 
+def _debugging(debug: bool, plain: bool, actor: str | None, journal: JournalOptions) -> StepsThrough | None:
+    """How a run is stepped through that is begun now; None where it is not. To be called before stdout is given away."""
+    if plain and not debug:
+        raise ConfigurationError("--plain says how a run is debugged", where="--plain", cure="add --debug, or leave it out")
+    # Loaded here: a run that nobody debugs is not to wait for what debugs it.
+    steps: StepsThrough | None = import_module(DEBUGGING).live_debugging(plain, actor or "", journal.again()) if debug else None
+    return steps
+
+
+def _steppable(runner: Runner) -> AgentLoop:
+    """What steps through a run. Raises ConfigurationError for a task that is planned, then built."""
+    if isinstance(runner, AgentLoop):
+        return runner
+    raise ConfigurationError(
+        "a task that is planned, then built, is not stepped through as a whole",
+        where="--debug --mode mixed",
+        cure="step through one agent: --mode plan or --mode build",
+    )
+
+
 async def _carry_out(job: Job, console: Console, work: Work) -> Exit:
     """Run or resume, with everything around it."""
     asyncio.get_running_loop().set_exception_handler(_remark_what_is_given_up)
-    screen = Screen(console, quiet=job.output.quiet)
+    screen = Screen(console, quiet=job.output.quiet or job.debugging is not None)
     async with _runner(job, sharing(job.workers), screen) as runner:
         with stdout_kept_for_the_answer(), screen, logged_on(console, wanted=job.output.verbose):
             state = await work(runner, screen.chunk)
-    return _finish(console, state, job.output, job.again)
+    code = _finish(console, state, job.output, job.again)
+    left = job.debugging is not None and state.status is Status.RUNNING and not state.waiting
+    return Exit.INTERRUPTED if left else code
 
 
 def _remark_what_is_given_up(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
@@ -232,7 +286,8 @@ def _remark_what_is_given_up(loop: asyncio.AbstractEventLoop, context: dict[str,
 def _runner(job: Job, workers: Mapping[Phase, Worker], screen: Screen) -> Runner:
     go_on = command_text(remarks(), f"resume {typed(job.run_id)}{job.again.equipment}{job.again.journal}", "go on")
     shutdown = GracefulShutdown(screen.stopping, lambda: screen.leave(go_on))
-    approver = TerminalApprover(actor_named(job.actor), screen, job.run_id) if somebody_is_there() else None
+    asks = somebody_is_there() and job.debugging is None  # else the developer approves and rejects in the debugger
+    approver = TerminalApprover(actor_named(job.actor), screen, job.run_id) if asks else None
 
     def loop(phase: Phase) -> AgentLoop:
         worker = workers[phase]

@@ -18,9 +18,11 @@ from rich.text import Text
 from statewright.agent import assemble
 from statewright.agent.arguments import LAST
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, JournalOptions, JsonList, again
+from statewright.cli.follow_runs import follow_runs
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, JsonList, again
+from statewright.cli.run_line import UNITS_S, RunFilter, RunLine, age, line_of_end, waits_for
 from statewright.journal import SQLiteJournal
-from statewright.journal.entry import Header, decode
+from statewright.journal.entry import decode
 from statewright.journal.reading import read_record
 from statewright.presentation.layout import command_text, in_brief
 from statewright.presentation.output import answers, one_line, print_json, remarks, typed
@@ -28,59 +30,16 @@ from statewright.presentation.own_machines import is_own, recorded_run
 from statewright.presentation.recorded import replayed, standing, state_of, whole_of
 from statewright.presentation.timeline import TONES
 from statewright_states.errors import ConfigurationError, RunNotFound, StatewrightError
-from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal
 
 MAX_NAMED = 5
 MAX_TASK_CHARS = 48
 MIN_TASK_COLUMNS = 16
 """A narrower task stands in a line of its own."""
-UNITS_S = {"s": 1, "min": 60, "h": 3600, "d": 86_400}
 _AGO = re.compile(r"(\d{1,6})\s*(s|min|h|d)")
 
 StatusWord = Literal["success", "partial", "failed", "running", "waiting", "interrupted", "killed", "damaged"]
 Moment = Annotated[str | None, Parameter(group="Filters")]
-
-
-@dataclass(frozen=True, slots=True)
-class RunLine:
-    """One run of the list. ``status`` is ``waiting`` for a run that waits for a person, ``damaged`` for one nobody can read.
-
-    One that goes on is ``running`` in a live process, ``killed`` where its process died, ``interrupted`` where it left it.
-    ``owner`` is the process that has its lease.
-
-    For a run of a table of somebody's own it is the state, ``steps`` are its rows, ``task`` is the event that it began with.
-    """
-
-    run_id: str
-    status: str
-    stop_reason: str | None
-    steps: int
-    started_at_us: int
-    task: str
-    agent: str | None = None
-    session: str | None = None
-    owner: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs are listed; None is any. Times in microseconds since 1970."""
-
-    status: str | None = None
-    agent: str | None = None
-    session: str | None = None
-    since_us: int | None = None
-    until_us: int | None = None
-
-    def admits(self, header: Header) -> bool:
-        """Whether what stands in the header is as asked for."""
-        return (
-            self.agent in (None, header.agent)
-            and self.session in (None, header.session)
-            and (self.until_us is None or header.at_us <= self.until_us)
-            and (self.since_us is None or header.at_us >= self.since_us)
-        )
 
 
 async def resolve_run(journal: Journal, named: str) -> str:
@@ -111,6 +70,7 @@ def runs(
     since: Moment = None,
     until: Moment = None,
     limit: Annotated[int, Parameter(show_default=True)] = 20,
+    follow: Annotated[bool, Parameter(group=OUTPUT, negative=())] = False,
     journal: JournalOptions = NO_JOURNAL,
     json: JsonList = False,
 ) -> Exit:
@@ -130,11 +90,17 @@ def runs(
         Only runs that began then or earlier.
     limit
         How many of the newest; 0 lists all.
+    follow
+        Go on until Ctrl-C, and show what changes: as a table on a terminal, else a line for each run that has changed. With
+        --json each such line is a JSON object.
     """
     now_us = assemble.clock().now_us()
     asked = {"--status": status, "--agent": agent, "--session": session, "--since": since, "--until": until}
     filters = [word for name, value in asked.items() if value is not None for word in (name, value)]
     wanted = RunFilter(status, agent, session, _moment(since, "--since", now_us), _moment(until, "--until", now_us))
+    if follow:
+        asyncio.run(follow_runs(journal.store(), wanted, max(limit, 0), answers(), json=json))
+        return Exit.SUCCESS
     lines, left_out = asyncio.run(_lines(journal.store(), wanted, max(limit, 0)))
     if json:
         print_json([asdict(line) for line in lines])
@@ -191,15 +157,16 @@ async def _line(journal: SQLiteJournal, run_id: str, wanted: RunFilter) -> RunLi
             own = await recorded_run(journal, run_id, record)
             return RunLine(run_id, own.state, own.ended, len(own.path), own.started_at_us, own.began_with)
         task = str(decode(await journal.blob(header.task) or b'""'))
-        about = (header.at_us, task, header.agent, header.session)
         if record.end is not None:
-            return RunLine(run_id, record.end.status, record.end.stop_reason, record.end.steps, *about)
+            return line_of_end(header, record.end, task)
         state = await state_of(journal, await replayed(journal, run_id))
         holder = await journal.lease_holder(run_id)
+        about = (header.at_us, task, header.agent, header.session)
     except (StatewrightError, ValueError, LookupError, TypeError):
         nothing_else_is_asked = wanted == RunFilter(status=wanted.status)
         return RunLine(run_id, "damaged", None, 0, 0, "verify it") if nothing_else_is_asked else None
-    return RunLine(run_id, standing(state, holder), None, state.steps_taken, *about, holder.owner if holder else None)
+    used = (state.usage.total_tokens, state.cost_microusd, waits_for(state.pending, (), {}))
+    return RunLine(run_id, standing(state, holder), None, state.steps_taken, *about, holder.owner if holder else None, *used)
 
 
 HEADS = ("run", "status", "reason", "steps", "age", "agent")
@@ -224,8 +191,8 @@ def _print(console: Console, lines: Sequence[RunLine], now_us: int) -> None:
 
 
 def _cells(line: RunLine, now_us: int) -> tuple[str, ...]:
-    age = _age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else ""
-    cells = (line.run_id, line.status, line.stop_reason or "", str(line.steps), age, line.agent or "")
+    since = age((now_us - line.started_at_us) / 1_000_000) if line.started_at_us else ""
+    cells = (line.run_id, line.status, line.stop_reason or "", str(line.steps), since, line.agent or "")
     return tuple(map(one_line, cells))
 
 
@@ -234,8 +201,3 @@ def _set(row: Sequence[str], columns: Sequence[int], widths: dict[int, int], fir
     cells = {at: row[at].rjust(widths[at]) if HEADS[at] in RIGHT else row[at].ljust(widths[at]) for at in columns}
     rest = "  ".join(cell for at, cell in cells.items() if at not in first).rstrip()
     return "\n    ".join([*(row[at] for at in first), rest])
-
-
-def _age(age_s: float) -> str:
-    unit, unit_s = next(((unit, unit_s) for unit, unit_s in reversed(UNITS_S.items()) if age_s >= unit_s), ("s", 1))
-    return f"{max(int(age_s // unit_s), 0)} {unit}"

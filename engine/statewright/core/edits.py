@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from statewright.config import prompts
 from statewright.core.execution import RunExecution
 from statewright.journal.entry import Delivery, Interference, Tampering, encode
@@ -43,9 +45,16 @@ class EditedDecision:
 Edit = EditedReply | EditedResult | EditedDecision
 
 
-def editable(event: Event) -> bool:
-    """Whether something else can be put in place of what this event brought."""
-    return isinstance(event, AttemptReplied | ToolReturned | ToolFailed | ApprovalGiven | OutcomeStated)
+FITS: Mapping[type[Edit], tuple[type[Event], ...]] = {
+    EditedReply: (AttemptReplied,),
+    EditedResult: (ToolReturned, ToolFailed),
+    EditedDecision: (ApprovalGiven, OutcomeStated),
+}
+
+
+def fits(event: Event, edit: Edit) -> bool:
+    """Whether the edit can be put in place of what this event brought."""
+    return isinstance(event, FITS[type(edit)])
 
 
 def edited(execution: RunExecution, delivery: Delivery, edit: Edit, by: str) -> Delivery:

@@ -40,6 +40,8 @@ class EntryIndex:
         self.commands_of: dict[str, str] = {}
         """The row that gave each command, by the number of its decision."""
         self._marks: dict[str, list[StateMark]] = {}
+        self._entered: dict[str, dict[str, int]] = {}
+        """For each instance the entry in which it first was in a state."""
 
     def add(self, shape: Shape) -> None:
         """Take in the next entry, as its bytes hold it. Raises LookupError or TypeError for one that has not its form."""
@@ -64,7 +66,9 @@ class EntryIndex:
     def _take(self, number: int, decision: Shape, row: str, at_us: int) -> bool:
         """Note a row that was taken; whether its instance has ended with it."""
         marks = self._marks.setdefault(decision["instance"], [])
-        state = decision["to"]
+        state, entered = decision["to"], self._entered.setdefault(decision["instance"], {})
+        entered.setdefault(decision["from"], number)
+        entered.setdefault(state, number)
         since_us = marks[-1].since_us if marks and marks[-1].state == state else at_us
         marks.append(StateMark(number, state, since_us, row))
         if decision.get("commands"):
@@ -93,6 +97,10 @@ class EntryIndex:
         marks = self._marks.get(instance, [])
         first, last = (bisect_right(marks, entry, key=lambda mark: mark.entry) for entry in (before, after))
         return marks[first:last]
+
+    def visited(self, instance: str, entry: int) -> tuple[str, ...]:
+        """The states in which an instance has been after this entry, in the order in which it came into them."""
+        return tuple(state for state, entered in self._entered.get(instance, {}).items() if entered <= entry)
 
     def moved(self, before: int, after: int, shapes: Sequence[Any]) -> Iterator[str]:
         """The instances that were told something in the entries after ``before``, up to ``after``, in that order."""

@@ -21,6 +21,7 @@ from typing import Any
 
 from statewright.core.described_machines import DescribedMachine, machines_of
 from statewright.core.entry_index import EntryIndex
+from statewright.core.execution import RunExecution, pending_approvals
 from statewright.core.explanation import Explanation, explain_decision
 from statewright.core.fact_pass import FactPass
 from statewright.core.moment import CommandUnderWay, InstanceNow, Moment, MomentChange, StateChange, facts_changed
@@ -28,6 +29,7 @@ from statewright.core.replay import execution_for
 from statewright.core.under_way import OpenCommand, Shape
 from statewright.journal.entry import NO_HASH, End, Entry, Header, RecordedDecision, chain, decode
 from statewright.journal.reading import entry_of_run, read_header
+from statewright.views.state import PendingApproval
 from statewright_states.errors import (
     ConfigurationError,
     JournalDamaged,
@@ -185,20 +187,18 @@ class RunTimeline:
         moved = [each for each in own if each.row is not None and each.to != each.source]
         return (moved or own or list(decisions))[-1]
 
-    def visited(self, instance: str, number: int) -> frozenset[str]:
-        """The states in which an instance has been up to this entry; none for one that was not there."""
-        machine = self._index.machines.get(instance)
-        marks = self._index.marks_between(instance, 0, self._number(number))
-        if machine is None or not marks:
-            return frozenset()
-        return frozenset((self.machines[machine].form.initial, *(mark.state for mark in marks)))
-
     # -- moments -----------------------------------------------------------------------------------------------------
 
     @property
     def known_to(self) -> int:
         """The last entry up to which facts and messages are known; -1 where they cannot be."""
         return self._facts.known_to if self._facts is not None else -1
+
+    @property
+    def pending(self) -> Sequence[PendingApproval]:
+        """The questions to persons that were open after entry ``known_to``, in runs of agents."""
+        execution = self._facts.execution if self._facts is not None else None
+        return pending_approvals(execution) if isinstance(execution, RunExecution) else ()
 
     async def read_to(self, number: int) -> None:
         """Count facts and messages up to this entry. Others may go on meanwhile."""
@@ -247,6 +247,11 @@ class RunTimeline:
             cure = f"those that there are: {', '.join(each.name for each in self.at(number).instances)}"
             raise ConfigurationError(f"no instance {name!r} is there", where=f"run {self.run_id}, entry {number}", cure=cure)
         return self._instance(name, number, known=known)
+
+    def visited(self, instance: str, number: int) -> tuple[str, ...]:
+        """The states in which an instance has been after this entry, in the order in which it first came into them."""
+        entered, machine = self._index.visited(instance, self._number(number)), self._index.machines.get(instance)
+        return tuple(dict.fromkeys((self.machines[machine].form.initial, *entered))) if machine and entered else ()
 
     def change(self, before: int, after: int) -> MomentChange:
         """What differs between two moments, the earlier one first; ``change(n - 1, n)`` is what entry n has done."""

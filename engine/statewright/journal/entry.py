@@ -170,6 +170,10 @@ class Interference:
     by: str = ""
     """Who did it, as far as they said."""
 
+    def __str__(self) -> str:
+        """In words: ``injected: 429, by grace``."""
+        return f"{self.how}: {self.what}" + (f", by {self.by}" if self.by else "")
+
 
 @dataclass(frozen=True, slots=True)
 class GivenCommand:

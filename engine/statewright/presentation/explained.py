@@ -48,7 +48,7 @@ def _decision(found: Explanation, messages: Mapping[str, str]) -> Iterator[Line]
         by = f", given by {found.given_by}" if found.given_by else ""
         yield labelled("led to by", Text(one_line(f"command {found.cause}{by}")))
     yield labelled("state", Text(one_line(found.state)))
-    yield _outcome(found)
+    yield outcome_line(found)
     for identity, text in found.requirements.items():
         yield labelled("serves", Text(one_line(f"{identity}: {text}" if text else identity)))
     for given in found.commands:
@@ -56,7 +56,8 @@ def _decision(found: Explanation, messages: Mapping[str, str]) -> Iterator[Line]
     yield labelled("table", Text(one_line(found.decided_by), style="dim"))
 
 
-def _outcome(found: Explanation) -> Line:
+def outcome_line(found: Explanation) -> Line:
+    """What decided, where to, and its reason; or that the event was ignored or refused."""
     reason = one_line(f": {found.why}" if found.why else "")
     if found.outcome == "refused":
         return labelled("refused", Text(one_line(found.why), style="bold red"))

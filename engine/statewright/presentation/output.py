@@ -39,6 +39,12 @@ def answers() -> Console:
     return _Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
+def answers_on(descriptor: int) -> Console:
+    """The same on another file descriptor."""
+    file = os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace", closefd=False)
+    return _Console(file=file, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
 def remarks() -> Console:
     """The same for stderr."""
     return _Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)

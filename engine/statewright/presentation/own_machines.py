@@ -94,7 +94,7 @@ async def recorded_run(journal: Journal, run_id: str, record: Record) -> Recorde
         state=decisions[-1].target if decisions else "not begun",
         ended=record.end.stop_reason if record.end else None,
         path=tuple(decision.row for decision in decisions if decision.row is not None),
-        began_with=await _began_with(journal, header),
+        began_with=await began_with(journal, header),
         started_at_us=header.at_us,
         duration_s=round(((entries[-1].at_us if entries else header.at_us) - header.at_us) / 1_000_000, 6),
         under_way=tuple(f"{command.command} {command.id}" for command in under_way),
@@ -102,7 +102,8 @@ async def recorded_run(journal: Journal, run_id: str, record: Record) -> Recorde
     )
 
 
-async def _began_with(journal: Journal, header: Header) -> str:
+async def began_with(journal: Journal, header: Header) -> str:
+    """The event with which the run of somebody's own table began."""
     task: Mapping[str, Any] = decode(await journal.blob(header.task) or b"{}")
     return in_words(task.get("event", "?"), task.get("data", {}))
 

@@ -90,6 +90,7 @@ def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> Run
         source=decision.source,
         target=decision.target,
         note=note,
+        interference=decision.interference,
     )
 
 

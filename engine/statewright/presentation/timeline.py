@@ -90,6 +90,8 @@ class TimelineWriter:
         self._note(event, message)
         whole = self._whole(event, message)
         words = words_of_statement(event) + event.note if event.note else self._words(event, whole)
+        if event.interference is not None:
+            words = f"[{event.interference}] {words.strip()}"
         words = in_brief(words.strip().partition("\n")[0], MAX_LINE_CHARS) or self.reasons.get(event.row, "")
         at_s, name = (event.at_us - self._first_us) / 1_000_000, self._name(event)
         if event.machine == "tool" and event.row and event.target in TOOL.final:

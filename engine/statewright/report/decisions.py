@@ -136,7 +136,7 @@ def out_of_order(run: OpenedRun) -> OutOfOrder:
     """What an undisturbed run has none of."""
     taken = [each for each in run.happened if each.decision.row is not None]
     return OutOfOrder(
-        interference=(),
+        interference=tuple(_noted(run.happened, _interference)),
         resumptions=tuple(_noted(taken, _resumption)),
         refused=tuple(_noted(run.happened, lambda each: each.decision.refused)),
         ignored=tuple(_noted(run.happened, lambda each: _ignored(run, each))),
@@ -150,6 +150,11 @@ def _noted(happened: Sequence[Happened], says: Callable[[Happened], str | None])
         if text is not None:
             what = f"{each.decision.event} at {each.decision.instance}"
             yield Noted(each.decision.seq, each.at_us, what, in_brief(text, MAX_DATA_CHARS))
+
+
+def _interference(happened: Happened) -> str | None:
+    mark = happened.decision.interference
+    return None if mark is None else str(mark)
 
 
 def _resumption(happened: Happened) -> str | None:

@@ -135,13 +135,13 @@ def _without_raw(shape: Any) -> Any:
 
 
 async def _state(journal: SQLiteJournal, run: OpenedRun) -> tuple[AnyState | None, str]:
-    """The run as callers see it, and why it cannot be known where it cannot."""
-    if is_own(run.header.machine) or run.problem:
+    """Of a run that has not ended, how it stands and what is asked; and why that cannot be known, where it cannot."""
+    if is_own(run.header.machine) or run.problem or run.end is not None:
         return None, ""
     try:
         return await state_of(journal, await replayed(journal, run.run_id)), ""
     except StatewrightError as error:
-        return None, "" if run.end is not None else f"open questions cannot be told: {error.what}"
+        return None, f"open questions cannot be told: {error.what}"
 
 
 def _standing(run: OpenedRun, state: AnyState | None, waits: Sequence[Wait], holder: LeaseHolder | None) -> str:

@@ -11,6 +11,7 @@ from typing import Any, TypedDict, cast
 
 from statewright.core.execution import Applied, Execution, RunExecution
 from statewright.hooks import Compaction, HookPoint, Hooks, ModelReply, RunEnd, SessionPoint, ToolOutcome
+from statewright.journal.entry import Interference
 from statewright.runtime.giving_up import ended_or_given_up
 from statewright.runtime.log import RunLog, decisions_are_logged, log_end
 from statewright.tools import event_view
@@ -47,6 +48,8 @@ class RunEvent:
     source: str
     target: str
     note: str = ""
+    interference: Interference | None = None
+    """The mark of an event that did not come about by itself: somebody who stepped through the run injected or edited it."""
 
     @property
     def kind(self) -> str:
@@ -65,7 +68,8 @@ def run_event(run_id: str, seq: int, at_us: int, applied: Applied) -> RunEvent:
             row, target, note = "", source, f"ignored ({decision.ignore.id}): {decision.ignore.why}"
         case Refused():
             row, target, note = "", source, f"refused: {decision.why}"
-    return RunEvent(run_id, seq, at_us, delivery.machine, delivery.instance, event, row, source, target, note)
+    about = delivery.machine, delivery.instance, event
+    return RunEvent(run_id, seq, at_us, *about, row, source, target, note, delivery.interference)
 
 
 def viewed(event: Event) -> Event:

@@ -29,6 +29,8 @@ from statewright.runtime.step_gate import StepGate
 from statewright_states.errors import InternalError
 from statewright_states.form.row import Command, Event
 from statewright_states.form.table import Refused
+from statewright_states.run.events import OutcomeStated
+from statewright_states.tool.events import ApprovalGiven
 from statewright_states.words.ports import Clock, Journal, Lease, PostedMessage, Timer
 from statewright_states.words.vocabulary import CancelRequested, RunStalled, StopRequested
 
@@ -36,6 +38,8 @@ RENEW_S = 10.0
 """How often the lease is renewed while nothing is appended."""
 LOOK_S = 1.0
 """How often a run looks for decisions left by other processes while somebody is asked; otherwise it does not look."""
+STATEMENTS = (ApprovalGiven, OutcomeStated)
+"""What a person says, who is asked in this process or decides from another."""
 
 
 class Performing(Protocol):
@@ -209,6 +213,8 @@ class Pump(Generic[C, P]):
                 if self._renew_due:
                     await self._renew()
                 elif self._inbox and (self._gate is None or self._gate.passes()):
+                    if any(posted is None and isinstance(said.event, STATEMENTS) for said, posted in self._inbox):
+                        await self._hear_who_was_before()
                     await self._turn()
                 elif self._look_due or (self._look is not None and not self._performer.asking):
                     await self._look_for_decisions()
@@ -361,6 +367,11 @@ class Pump(Generic[C, P]):
         else:
             gate.rests(bool(self._inbox), self._performer.idle)
             await self._wait()
+
+    async def _hear_who_was_before(self) -> None:
+        """A person has just decided here. What others have left in the journal meanwhile was said before, and comes first."""
+        await self.take_posted()
+        self._inbox = deque(sorted(self._inbox, key=lambda arrived: arrived[1] is None))
 
     async def _wait(self) -> None:
         """Until something arrives; every effect under way has a deadline of its own."""

@@ -31,7 +31,7 @@ EFFECT: ContextVar[str] = ContextVar("EFFECT", default="")
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class NextMark:
     """What the next event of an effect is marked with. ``behind``: it takes its place behind what waits, and not before."""
 
     interference: Interference
@@ -50,22 +50,22 @@ class Races:
     """The effects of one run that a failure can be injected into now, and the marks of events to come."""
 
     def __init__(self) -> None:
-        self._open: dict[str, asyncio.Future[tuple[Failing, Mark]]] = {}
-        self._marks: dict[str, Mark] = {}
+        self._open: dict[str, asyncio.Future[tuple[Failing, NextMark]]] = {}
+        self._marks: dict[str, NextMark] = {}
 
     def open(self, effect: str) -> bool:
         """Whether a failure can be injected into this effect."""
         return effect in self._open and not self._open[effect].done()
 
-    def fail(self, effect: str, failing: Failing, mark: Mark) -> None:
+    def fail(self, effect: str, failing: Failing, mark: NextMark) -> None:
         """Inject a failure into an effect that is open; the event that it leads to gets the mark."""
         self._open[effect].set_result((failing, mark))
 
-    def mark(self, effect: str, mark: Mark) -> None:
-        """Mark the next event of an effect."""
+    def mark(self, effect: str, mark: NextMark) -> None:
+        """NextMark the next event of an effect."""
         self._marks[effect] = mark
 
-    def take_mark(self, effect: str) -> Mark | None:
+    def take_mark(self, effect: str) -> NextMark | None:
         """The mark for an event of this effect, which is given once."""
         return self._marks.pop(effect, None)
 

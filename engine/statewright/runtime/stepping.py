@@ -20,7 +20,7 @@ from statewright.runtime.effects.performer import Performer
 from statewright.runtime.injection import INJECTED, MEETS, PERSONS, WATCHES, Injection, failing
 from statewright.runtime.pausable_clock import PausableClock
 from statewright.runtime.pump import Pump
-from statewright.runtime.races import EFFECT, Mark, Races
+from statewright.runtime.races import EFFECT, NextMark, Races
 from statewright.runtime.step_gate import StepGate
 from statewright.runtime.under_way import ENDS, GIVES_NOTHING_BACK, GOES_ON, UnderWay, instance_of
 from statewright_states.call.commands import BackOff, SendRequest, WatchStepDeadline
@@ -209,9 +209,9 @@ class Stepping:
             self._fail(target, injection, interference)
             return
         late_timer = isinstance(target.command, WATCHES) and injection is Injection.LATE
-        self._fire(self._timer_over(target), Mark(interference, behind=late_timer))
+        self._fire(self._timer_over(target), NextMark(interference, behind=late_timer))
         if isinstance(target.command, BackOff) and injection is Injection.LATE:
-            self._fire(target, Mark(interference, behind=True))
+            self._fire(target, NextMark(interference, behind=True))
 
     def _timer_over(self, target: UnderWay) -> UnderWay:
         """The effect whose timer limits the time of this one."""
@@ -231,7 +231,7 @@ class Stepping:
             )
         return found[0]
 
-    def _fire(self, owner: UnderWay, mark: Mark) -> None:
+    def _fire(self, owner: UnderWay, mark: NextMark) -> None:
         if self._clock is not None:
             self._races.mark(owner.id, mark)
             effect = EFFECT.set(owner.id)  # as it is when the timer fires by itself
@@ -247,7 +247,7 @@ class Stepping:
             return
         failure = failing(injection, target.command, streamed=self.pump.execution.inputs.stream)
         if self._races.open(target.id):
-            self._races.fail(target.id, failure, Mark(interference))
+            self._races.fail(target.id, failure, NextMark(interference))
             return
         raise CallerError(
             f"{target.name} {target.id} is not to be failed: what came of it waits already, or nothing outside is asked",

@@ -76,6 +76,11 @@ class MixedState:
         return self.runs[-1].budget_spent if self.runs else None
 
     @property
+    def interference(self) -> int:
+        """How many events of its runs did not come about by themselves."""
+        return sum(run.interference for run in self.runs)
+
+    @property
     def messages(self) -> list[dict[str, Any]]:
         """The transcript of the run that began last, in the chat shape."""
         return self.runs[-1].messages if self.runs else []
@@ -108,6 +113,7 @@ class MixedState:
             "model_calls": self.model_calls,
             "usage": asdict(self.usage),
             "cost_usd": self.cost_usd,
+            "interference": self.interference,
             "waiting": self.waiting,
             "waiting_run": self.waiting_run,
             "plan": self.plan.to_output_dict() if self.plan else None,

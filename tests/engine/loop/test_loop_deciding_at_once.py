@@ -16,11 +16,12 @@ import pytest
 from loop_journals import PassingJournal
 from loop_scenarios import Person, asks, call, play, says
 from loop_tools import Bench
-from statewright import AgentConfig, AgentLoop, ApprovalConfig, MemoryJournal, SQLiteJournal
+from statewright import AgentConfig, AgentLoop, ApprovalConfig, MemoryJournal, RunEvent, SQLiteJournal
 from statewright.journal.verify import verify
 from statewright.views.approvals import ApprovalDecision, ApprovalRequest
 from statewright_providers import ScriptedProvider
 from statewright_states.errors import CallerError, JournalBusy
+from statewright_states.tool.events import ApprovalGiven
 from statewright_states.words.ports import Journal, SeenOf
 
 PAY = asks(call("pay", what="the rent"))
@@ -139,6 +140,34 @@ def test_a_live_run_takes_a_decision_of_its_own_process_at_once() -> None:
 
     outcome = play([PAY, says("paid")], Bench().tools, approver=Person(silent=True), at=[(5.25, decide)])
     assert (outcome.outcomes, outcome.ended_at_s) == (["returned"], 5.25)
+
+
+@pytest.mark.parametrize("approves", [True, False])
+def test_who_is_asked_here_is_told_what_somebody_has_said_elsewhere_in_the_same_second(approves: bool) -> None:
+    """Between two looks of the run into its journal, somebody decides from another process; then this person answers."""
+
+    async def story() -> tuple[list[RunEvent], str]:
+        journal = MemoryJournal()
+
+        class Asking:
+            async def ask(self, request: ApprovalRequest) -> ApprovalDecision | None:
+                await agent(journal).decide(request.run_id, request.call_id, approves, actor="grace")
+                return ApprovalDecision(not approves, "ada", "rejected" if approves else "approved")
+
+        loop = AgentLoop(ScriptedProvider([PAY, says("done")]), Bench().tools, journal=journal, approver=Asking())
+        told = [one async for one in (await loop.start("pay", run_id="bill")).events()]
+        assert (await verify(journal, "bill")).ok
+        said = [one for one in told if isinstance(one, RunEvent) and isinstance(one.event, ApprovalGiven)]
+        return said, (await loop.get("bill")).steps[0].tool_results[0].outcome
+
+    (first, second), outcome = asyncio.run(asyncio.wait_for(story(), 20))
+    assert outcome == ("returned" if approves else "denied")
+    assert isinstance(first.event, ApprovalGiven)
+    assert isinstance(second.event, ApprovalGiven)
+    assert (first.event.actor, second.event.actor) == ("grace", "ada")
+    assert first.row
+    late = "TOOL-87): decided already, and begun" if approves else "TOOL-91): the call has settled; the decision came too late"
+    assert second.note == f"ignored ({late}"
 
 
 class NeverStill(PassingJournal):

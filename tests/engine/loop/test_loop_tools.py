@@ -276,5 +276,7 @@ def test_a_plain_function_can_be_a_tool() -> None:
         return 2 * n
 
     script = [LLMResponse(tool_calls=(ToolCall("a", "double", '{"n": 21}'),)), says("42")]
-    outcome = play(script, [double], approver=Person())  # it declares no effect, so somebody is asked
+    ada = Person()
+    outcome = play(script, [double], approver=ada)
     assert outcome.tool_texts == ["42"]
+    assert [asked.effect for asked in ada.asked] == ["undeclared"], "it declares no effect, so somebody is asked"

@@ -22,6 +22,7 @@ from statewright import (
     ApprovalRequest,
     BudgetConfig,
     ContextConfig,
+    EditedReply,
     LLMResponse,
     ModelPrice,
     SQLiteJournal,
@@ -30,6 +31,7 @@ from statewright import (
     Usage,
     tool,
 )
+from statewright.events import AttemptReplied
 from statewright.report.html_page import html_page
 from statewright.report.reading import Asked, ReadRun, read_report
 from statewright.tables import MachineRunner
@@ -140,6 +142,12 @@ async def record(path: Path) -> None:
     )
     await boss.run("Have it looked up.", run_id="boss")
     await _orders(journal)
+    one = AgentLoop(ScriptedProvider([replies(text="Blue.")]), journal=journal, clock=VirtualClock())
+    async with one.step("Which colour is it?", run_id="edited", by="Grace <i>Hopper</i>") as stepper:
+        held = await stepper.run_to(lambda held: isinstance(held.event, AttemptReplied))
+        assert held is not None
+        stepper.edit(held, EditedReply("Green."))
+        await stepper.go_on()
     await journal.aclose()
 
 

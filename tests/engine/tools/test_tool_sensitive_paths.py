@@ -17,13 +17,19 @@ OTHERS = ["env", "a.txt", ".env.example", "id_rsa.pub", "environment.py", "keys.
 PARTS = st.lists(st.sampled_from(OTHERS), max_size=3)
 
 
-@given(before=PARTS, name=st.sampled_from(KEYS), after=PARTS, capitals=st.lists(st.booleans(), min_size=20))
+@given(
+    before=PARTS,
+    name=st.sampled_from(KEYS),
+    after=PARTS,
+    end=st.sampled_from([[], [""]]),
+    capitals=st.lists(st.booleans(), min_size=20),
+)
 def test_a_path_with_a_sensitive_name_is_sensitive_wherever_it_stands_and_however_written(
-    before: list[str], name: str, after: list[str], capitals: list[bool]
+    before: list[str], name: str, after: list[str], end: list[str], capitals: list[bool]
 ) -> None:
     written = "".join(each.upper() if capital else each for each, capital in zip(name, capitals + [False] * 20, strict=False))
     for odd in (written, f"\N{ZERO WIDTH JOINER}{written}"):
-        assert is_sensitive("/".join([".", *before, odd, *after, ""]), SENSITIVE_NAMES)
+        assert is_sensitive("/".join([".", *before, odd, *after, *end]), SENSITIVE_NAMES)
 
 
 @given(parts=PARTS)
@@ -36,7 +42,7 @@ VALUES = st.recursive(
 )
 
 
-@given(value=VALUES)
+@given(value=VALUES | st.fixed_dictionaries({"path": st.text()}, optional={"other": VALUES}))
 def test_arguments_of_any_shape_are_judged(value: object) -> None:
     path = value.get("path") if isinstance(value, dict) else None
     sensitive = path if isinstance(path, str) else None

@@ -6,6 +6,7 @@ the run's last, under exactly the epoch of its lease; or nothing is. No exceptio
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -16,6 +17,7 @@ from typing import Literal, TypeVar, get_args
 
 from statewright.clock import SystemClock
 from statewright.journal.stores.faults import journal_error
+from statewright.journal.stores.heads import RunHead
 from statewright.journal.stores.identity import FileIdentity
 from statewright.journal.stores.owner import LeaseHolder, this_process
 from statewright.journal.stores.refusals import (
@@ -68,6 +70,9 @@ _ENTRY = "SELECT CAST(data AS BLOB), CAST(hash AS TEXT) FROM entries WHERE id = 
 _BLOB = "SELECT CAST(data AS BLOB) FROM blobs WHERE digest = ?"
 _UNCLAIMED = "SELECT id >> 32, count(*) FROM entries WHERE id >> 32 NOT IN (SELECT key FROM runs) GROUP BY 1 ORDER BY 1"
 _RUN_IDS = "SELECT CAST(run_id AS BLOB) FROM runs ORDER BY created_us, key"
+_HEADS = """SELECT key, CAST(run_id AS BLOB), owner, lease_until_us,
+    coalesce((SELECT max(id) FROM entries WHERE id >= key << 32 AND id < (key + 1) << 32), 0) & 0xFFFFFFFF
+    FROM runs WHERE key {} ORDER BY key"""
 _POSTED = "SELECT id, CAST(data AS BLOB) FROM posted WHERE run_id = ? ORDER BY id"
 LAST_SEQ = 2**SEQ_BITS - 1
 _SHA256 = re.compile("[0-9a-f]{64}")
@@ -245,6 +250,38 @@ class SQLiteJournal:
             return tuple((name or b"").decode(errors="surrogateescape") for (name,) in connection.execute(_RUN_IDS))
 
         return await self._in(self._reader, job)
+
+    async def heads(self, after_key: int, watched: Sequence[int] = ()) -> Sequence[RunHead]:
+        """How far runs are: those of these keys, and all that were created after the key ``after_key``; the oldest first.
+
+        It costs a look-up for each of them, however many other runs and entries there are.
+        """
+
+        def job(connection: sqlite3.Connection) -> Sequence[RunHead]:
+            rows = [
+                *connection.execute(_HEADS.format("IN (SELECT value FROM json_each(?))"), (json.dumps(list(watched)),)),
+                *connection.execute(_HEADS.format("> ?"), (after_key,)),
+            ]
+            return tuple(self._head(*row) for row in rows)
+
+        return await self._in(self._reader, job)
+
+    async def first_and_last(self, run_id: str) -> Sequence[StoredEntry]:
+        """A run's header and its last entry, without those between; one where there is no other. Raises RunNotFound."""
+
+        def job(connection: sqlite3.Connection) -> Sequence[StoredEntry]:
+            key, head_seq, *_ = self._run(connection, run_id)
+            head = self._head(*connection.execute(_HEADS.format("= ?"), (key,)).fetchone())
+            if head.seq < head_seq:
+                raise tail_missing(run_id, self._location, head.seq, head_seq)
+            return tuple(entry for seq in dict.fromkeys((0, head.seq)) for entry in _entries(connection, key, seq, seq))
+
+        return await self._in(self._reader, job)
+
+    def _head(self, key: int, name: bytes | None, owner: str | None, until_us: int, seq: int) -> RunHead:
+        live = owner is not None and holder(owner, until_us, self._clock.now_us()) is not None
+        run_id = (name or b"").decode(errors="surrogateescape")
+        return RunHead(key, run_id, seq, None if owner is None else LeaseHolder(owner, live))
 
     async def unclaimed(self) -> Mapping[int, int]:
         """The keys under which entries lie that belong to no run of this journal, each with their number."""

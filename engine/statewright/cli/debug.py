@@ -1,0 +1,88 @@
+"""``debug``: move along a run, recorded or being written, entry by entry."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from contextlib import aclosing
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from statewright.agent.arguments import LAST
+from statewright.cli.decide import leave_decision_of
+from statewright.cli.exits import Exit
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, actor_named
+from statewright.cli.runs import resolve_run
+from statewright.core.run_timeline import RunTimeline
+from statewright.debugger.commands import carry_out
+from statewright.debugger.plain import debug_in_lines, lines_of
+from statewright.debugger.session import DebugSession
+from statewright.presentation.output import answers
+from statewright.presentation.streams import STDIN
+from statewright_states.errors import ConfigurationError
+
+SCREEN = "statewright.debugger.application"
+
+
+def debug(
+    run: Annotated[str, Parameter(help="The run's id, the beginning or the end of it, or `last` (default).")] = LAST,
+    /,
+    *,
+    at: int = 0,
+    machine: str | None = None,
+    plain: Annotated[bool, Parameter(group=OUTPUT)] = False,
+    actor: Annotated[str | None, Parameter(name="--as")] = None,
+    journal: JournalOptions = NO_JOURNAL,
+) -> Exit:
+    """Move along a run entry by entry: states, facts, messages, and why each row was taken and no other.
+
+    Nothing that is looked at changes the run. With --plain commands are read from stdin, and `help` lists them.
+
+    Parameters
+    ----------
+    at
+        The entry to begin at (default: before the first).
+    machine
+        The machine to draw: run, call, tool, plan_build, or your own (default: that of the run).
+    plain
+        Read commands from stdin and answer in text, for scripts and screen readers.
+    actor
+        Who approves or rejects here (default: the login name).
+    """
+    return asyncio.run(_debug(journal, run, at, machine, actor, plain=plain))
+
+
+async def on_screen(session: DebugSession) -> None:
+    """Show the debugger on this terminal. Raises ConfigurationError where it has no terminal, or Textual is not installed."""
+    cure = "read commands from stdin instead: --plain"
+    if find_spec("textual") is None:
+        what = "the debugger's screen needs Textual, which is not installed"
+        raise ConfigurationError(what, where="statewright debug", cure=f"pip install 'statewright[debugger]', or {cure}")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise ConfigurationError("the debugger's screen needs a terminal", where="statewright debug", cure=cure)
+    # Loaded here, since Textual takes a third of a second, is an extra, and --plain does without it.
+    await import_module(SCREEN).debug_on_screen(session)
+
+
+async def _debug(options: JournalOptions, named: str, at: int, machine: str | None, actor: str | None, *, plain: bool) -> Exit:
+    async with aclosing(options.store()) as store:
+        run_id = await resolve_run(store, named)
+
+        async def decide(call: str, approve: bool, comment: str) -> str:
+            return await leave_decision_of(options, run_id, call, approve, actor_named(actor), comment)
+
+        timeline = await RunTimeline.open(store, run_id)
+        session = DebugSession(
+            store, timeline, again=options.again(), decide=decide, named=lambda other: resolve_run(store, other)
+        )
+        session.go_to(at)
+        if machine is not None:
+            await carry_out(session, f"machine {machine}")
+        if plain:
+            await debug_in_lines(session, lines_of(STDIN), answers())
+        else:
+            await on_screen(session)
+    return Exit.SUCCESS

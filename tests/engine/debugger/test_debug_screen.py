@@ -1,0 +1,217 @@
+"""The debugger's screen: every key and every pane, moved by a pilot; mouse, palette, help, light and dark."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.pilot import Pilot
+
+from debugged_runs import ENDED, WAITING, recorded, session_of
+from debugged_screens import Screenshot, compare, screenshot
+from statewright import MemoryJournal
+from statewright.debugger.application import PANES, DebuggerApplication, DebuggerScreen
+from statewright.debugger.commands import COMMANDS
+
+Scene = Callable[["Shown"], Awaitable[None]]
+
+
+@pytest.fixture(scope="module")
+def journal() -> MemoryJournal:
+    return recorded()
+
+
+class Shown:
+    """An application with its pilot."""
+
+    def __init__(self, application: DebuggerApplication, pilot: Pilot[None]) -> None:
+        self.application = application
+        self.pilot = pilot
+        self.session = application.session
+
+    @property
+    def screen(self) -> DebuggerScreen:
+        screen = self.application.screen_stack[0]
+        assert isinstance(screen, DebuggerScreen)
+        return screen
+
+    @property
+    def text(self) -> str:
+        return screenshot(self.application).text
+
+    async def press(self, *keys: str) -> str:
+        """Press keys, wait until all is done, and give what is seen."""
+        await self.pilot.press(*keys)
+        await self.settle()
+        return self.text
+
+    async def settle(self) -> None:
+        await self.application.workers.wait_for_complete()
+        await self.pilot.pause()
+        await self.pilot.pause()
+
+
+def shown(journal: MemoryJournal, scene: Scene, size: tuple[int, int] = (80, 24), run_id: str = ENDED, **options: Any) -> None:
+    async def play() -> None:
+        application = DebuggerApplication(await session_of(journal, run_id, **options))
+        async with application.run_test(size=size) as pilot:
+            there = Shown(application, pilot)
+            await there.settle()
+            await scene(there)
+
+    asyncio.run(play())
+
+
+def test_every_key_of_the_table_does_what_its_command_does(journal: MemoryJournal) -> None:
+    tried: set[str] = set()
+
+    async def scene(there: Shown) -> None:
+        session = there.session
+
+        async def press(key: str) -> str:
+            tried.add(key)
+            return await there.press(key)
+
+        last = session.last
+        for key, position in [
+            ("n", 1), ("right", 2), ("p", 1), ("left", 0), ("e", last), ("g", 0), ("end", last), ("home", 0), ("c", last),
+        ]:  # fmt: skip
+            await press(key)
+            assert session.position == position, key
+        for key, pane in [("1", "facts"), ("2", "messages"), ("3", "commands"), ("4", "entry"), ("w", "why")]:
+            assert f"[{pane}]" in await press(key)
+        await press("m")
+        assert session.machine == "call"
+        for key, name in [("b", "break"), ("slash", "search"), ("d", "diff"), ("f", "fork"), ("i", "inject")]:
+            assert f"{name} " in await press(key)
+            await there.press("escape")
+        for key, name in [("a", "approve"), ("x", "reject")]:
+            assert f"{name} [CALL [COMMENT]]" in await press(key)
+            await there.press("escape")
+        assert "debug ended-partial --at" in await press("y")
+        assert "debug ended-partial --at" in there.application.clipboard
+        assert "the N-th from here" in await press("question_mark")
+        await there.press("escape")
+        await press("q")
+        assert not there.application.is_running
+
+    shown(journal, scene)
+    assert tried == {key for command in COMMANDS for key in command.keys}
+
+
+def test_the_end_of_a_partial_run_shows_row_reason_and_why_not_on_the_smallest_screen(journal: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        seen = await there.press("e")
+        row = there.session.timeline.telling_decision(there.session.last)
+        assert row is not None
+        assert f"row        {row.row}, to partial" in seen
+        assert "the run: partial, max_steps" in seen
+        assert "why not" in seen
+        assert "[[●partial]]" in seen
+
+    shown(journal, scene)
+
+
+def test_a_breakpoint_is_typed_and_continue_stops_there(journal: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        await there.press("b", *"state", "equals_sign", *"evaluating", "enter")
+        assert [each.text for each in there.session.breakpoints] == ["state=evaluating"]
+        assert "stopped: state=evaluating" in await there.press("c")
+        assert there.session.moment.main.state == "evaluating"
+        assert "did you mean" in await there.press("b", *"row", "equals_sign", *"RUN-0", "enter")
+
+    shown(journal, scene, (120, 30))
+
+
+def test_any_command_can_be_typed_and_its_answer_is_read_over_the_screen(journal: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        assert "from entry 1 to entry 3" in await there.press("colon", *"diff", "space", "1", "space", "3", "enter")
+        await there.press("escape")
+        await there.press("colon", *"goto", "space", "3", "enter")
+        assert there.session.position == 3
+        assert "there is no command 'jump'" in await there.press("colon", *"jump", "enter")
+        await there.press("colon", *"filter", "space", *"evaluating", "enter")
+        listed = [line[:30] for line in there.text.splitlines() if "RUN-" in line[:30]]
+        assert listed
+        assert all("eval" in line for line in listed)
+
+    shown(journal, scene)
+
+
+def test_tab_shows_one_pane_after_another_and_back(journal: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        await there.press("n", "n")
+        for name in [*list(PANES)[1:], "why"]:
+            assert f"[{name}]" in await there.press("tab")
+        assert "[entry]" in await there.press("shift+tab")
+
+    shown(journal, scene)
+
+
+def test_the_mouse_goes_to_an_entry_and_shows_a_pane(journal: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        await there.pilot.click("#entries", offset=(5, 4))
+        await there.settle()
+        assert there.session.position == 4
+        await there.pilot.click("#tabs", offset=(8, 0))
+        await there.settle()
+        assert "[facts]" in there.text
+
+    shown(journal, scene)
+
+
+def test_the_palette_has_every_command(journal: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        titles = {command.title for command in there.application.get_system_commands(there.screen)}
+        assert titles == {command.usage for command in COMMANDS}
+        await there.press("ctrl+p", *"the last entry")
+        await there.pilot.pause(0.3)
+        await there.press("enter")
+        assert there.session.position in (0, there.session.last)
+
+    shown(journal, scene)
+
+
+def test_a_picture_of_this_very_screen_is_saved(journal: MemoryJournal, tmp_path: Path) -> None:
+    async def scene(there: Shown) -> None:
+        there.screen.action_carry_out(f"save {tmp_path / 'screen.svg'}")
+        await there.settle()
+        assert "saved" in there.text
+        assert "RUN-" in (tmp_path / "screen.svg").read_text()
+
+    shown(journal, scene)
+
+
+def test_who_waits_is_seen_and_a_decision_goes_where_it_is_left(journal: MemoryJournal) -> None:
+    left: list[tuple[str, bool, str]] = []
+
+    async def decide(call: str, approve: bool, comment: str) -> str:
+        left.append((call, approve, comment))
+        return "recorded: approved by Ada"
+
+    async def scene(there: Shown) -> None:
+        assert "awaiting_approval" in await there.press("e")
+        assert "recorded: approved by Ada" in await there.press("a", "enter")
+        await there.press("x", *"tool-1.1", "space", *"no", "enter")
+
+    shown(journal, scene, run_id=WAITING, decide=decide)
+    assert left == [("tool-1.1", True, ""), ("tool-1.1", False, "no")]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])
+def test_the_screen_looks_as_it_did(journal: MemoryJournal, size: tuple[int, int]) -> None:
+    taken: dict[str, Screenshot] = {}
+
+    async def scene(there: Shown) -> None:
+        await there.press("e", "p", "p")
+        taken["dark"] = screenshot(there.application)
+        await there.press("t")
+        taken["light"] = screenshot(there.application)
+
+    shown(journal, scene, size)
+    assert taken["dark"].text == taken["light"].text
+    for theme, picture in taken.items():
+        compare(picture, f"{size[0]}x{size[1]}-{theme}")
