@@ -141,9 +141,7 @@ async def under_way(stepper: Stepper, name: str, number: int = 1) -> None:
 
 async def held(stepper: Stepper, kind: type[Any], number: int = 1) -> HeldEvent:
     """Step until an event of this class waits, the how manieth."""
-    for _ in range(number):
-        found = await stepper.run_to(lambda held: isinstance(held.event, kind))
-        assert found is not None
+    found = [await stepper.run_to(lambda held: isinstance(held.event, kind)) for _ in range(number)][-1]
     assert found is not None
     return found
 

@@ -182,7 +182,7 @@ def priced(**limits: Any) -> AgentConfig:
     return budget(prices={MODEL: PRICE}, **limits)
 
 
-def used(reply: LLMResponse, input_tokens: int, output_tokens: int = 0, cached: int = 0) -> LLMResponse:
+def used(reply: LLMResponse, input_tokens: int, output_tokens: int = 2, cached: int = 0) -> LLMResponse:
     return replace(reply, usage=Usage(input_tokens, output_tokens, cached))
 
 
@@ -206,12 +206,12 @@ def test_judgements_and_summaries_are_paid_too() -> None:
     )
     paid = [used(asks(call("look", at=str(at))), 10**at) for at in range(2)]
     script = [*paid, used(says("sum"), 100), used(says("done"), 1000), used(judges(True), 10_000)]
-    assert run(script, Bench().tools, config).state.cost_microusd == 11_111
+    assert run(script, Bench().tools, config).state.cost_microusd == 11_111 + 5 * 5
 
 
 @pytest.mark.parametrize(("limit", "asked"), [("0.0001", 1), (Decimal("0.000101"), 2), (0.0002, 2), (1, 3)], ids=str)
 def test_no_model_call_begins_when_the_cost_has_reached_its_bound(limit: object, asked: int) -> None:
-    script = [*[used(reply, 100) for reply in (asks(call("look", at=str(at))) for at in range(2))], used(says("done"), 100)]
+    script = [*[used(reply, 95) for reply in (asks(call("look", at=str(at))) for at in range(2))], used(says("done"), 95)]
     outcome = run(script[:asked], Bench().tools, priced(max_cost_usd=limit))
     assert (outcome.how, outcome.asked) == (DONE if asked == 3 else SPENT, asked)
 

@@ -93,7 +93,7 @@ def test_usage_that_is_missing_or_nonsense_counts_nothing_and_fails_nothing(usag
     outcome = run([body(usage=usage)])
     used = outcome.state.usage
     assert (outcome.how, used.total_tokens - used.estimated_tokens) == (DONE, tokens)
-    assert (used.estimated_tokens > 0) == (tokens == 0), "what is not counted is estimated"
+    assert used.estimated_tokens > 0, "what is not counted is estimated"
 
 
 TEXTS = pytest.mark.parametrize(

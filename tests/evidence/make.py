@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,7 @@ import planted_faults
 import second_opinion
 import version_history
 from folder import dead_links, verdict, write_folder
+from statewright.presentation.progress import progress_of
 from statewright_evidence.promela import second_opinion as spin
 from statewright_evidence.proofs import proofs_text
 from statewright_evidence.proofs.composition import report
@@ -54,6 +56,7 @@ MAKERS: dict[str, Callable[[Path], Section]] = {
     "guide": lambda journals: guide.section(),
 }
 """Those that take longest stand first. Mutation is made alone: it uses every core itself."""
+PERCENT = re.compile(r"\[ *(\d+)%\]\s*$")
 ORDER = (
     "guide",
     "diagrams",
@@ -110,24 +113,41 @@ def run_tests(journals: Path) -> Section:
         f"--journals={journals}",
         *files,
     ]
-    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
-    *_, last = done.stdout.strip().splitlines() or [done.stderr.strip()]
+    code, lines = _with_percents(command)
+    last = lines[-1] if lines else "nothing was said"
     summary = (
         f"{last.strip('= ').partition(' in ')[0]}: the tests whose runs are measured below, and those that claims rest on."
     )
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
     text = "\n".join(["# Tests", "", summary, "", *(f"* `{file}`" for file in files), "", *(f"* {line}" for line in failed)])
-    outcome = Outcome.BROKEN if done.returncode else Outcome.HOLDS
-    results = {"all passed": done.returncode == 0}
+    outcome = Outcome.BROKEN if code else Outcome.HOLDS
+    results = {"all passed": code == 0}
     return _said(Section("tests", "Tests", outcome, summary, {"tests.md": text + "\n"}, perf_counter() - began_s, results))
+
+
+def _with_percents(command: Sequence[str]) -> tuple[int, list[str]]:
+    """Run pytest: its exit code and the lines that it printed; the percents at their ends are told as progress."""
+    lines: list[str] = []
+    with (
+        progress_of("the tests, in percent") as tell,
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.strip():
+                lines.append(line.rstrip())
+            if found := PERCENT.search(line):
+                tell(int(found[1]), 100)
+    return process.returncode, lines
 
 
 def make(names: Sequence[str], journals: Path, ready: Sequence[Section] = ()) -> list[Section]:
     """The sections of these names and those that are ready, in the order in which a reader meets them."""
     made = {section.name: section for section in ready}
-    with ProcessPoolExecutor() as pool:
+    with ProcessPoolExecutor() as pool, progress_of("sections of the evidence") as tell:
         under_way = {name: pool.submit(_make, name, journals) for name in MAKERS if name in names}
-        for name, future in under_way.items():
+        for number, (name, future) in enumerate(under_way.items()):
+            tell(number, len(under_way))
             made[name] = _told(future)
     if "mutation" in names:
         made["mutation"] = _said(mutation.section())

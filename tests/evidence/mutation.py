@@ -24,6 +24,7 @@ from mutant_hunt import ROOT, Hunted, Tell, become, in_children
 from mutant_proofs import broken_claim, targets
 from mutant_survivors import REASONS
 from mutation_report import PROOF, RULE, TEST, Judged, Run, csv_text, markdown
+from statewright.presentation.progress import progress_of
 from statewright_evidence.section import Outcome, Section
 from statewright_states.errors import DeclarationError
 from statewright_states.form.question import Answer
@@ -59,8 +60,21 @@ def broken_rule(mutation: Mutation) -> str | None:
 def hunted(mutants: Sequence[Mutation], files: Sequence[str] = ()) -> list[Hunted]:
     """What the tests (of these files, if any are named) say of these mutants, in a process that has run no test before."""
     names, command = json.dumps([mutation.name for mutation in mutants]), [sys.executable, str(HUNT), *files]
-    told = subprocess.run(command, cwd=ROOT, input=names, stdout=subprocess.PIPE, text=True, check=True)
-    found = {hunted.mutant: hunted for hunted in (Hunted(*json.loads(line)) for line in told.stdout.splitlines())}
+    found: dict[str, Hunted] = {}
+    with (
+        progress_of("mutants that the tests hunt") as tell,
+        subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process,
+    ):
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(names)
+        process.stdin.close()
+        for line in process.stdout:
+            one = Hunted(*json.loads(line))
+            found[one.mutant] = one
+            tell(len(found), len(mutants))
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
     return [found[mutation.name] for mutation in mutants]
 
 

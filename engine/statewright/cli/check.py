@@ -20,11 +20,12 @@ from statewright.core.replay import ReplayedMachine, replay_machine
 from statewright.journal.entry import NO_HASH
 from statewright.journal.reading import read_record
 from statewright.journal.stores.sqlite import SQLiteJournal
-from statewright.journal.verify import Problem, Verification, unclaimed, verify
+from statewright.journal.verify import Problem, TellProgress, Verification, unclaimed, verify
 from statewright.presentation.event_words import counted
 from statewright.presentation.layout import print_folded
 from statewright.presentation.output import answers, one_line, print_json, printable, stdout_kept_for_the_answer
 from statewright.presentation.own_machines import HOW_TO_NAME, is_own, recorded_run, replayed_by
+from statewright.presentation.progress import progress_of
 from statewright.presentation.recorded import AnyReplayed, replayed, state_of
 from statewright_evidence.differences.machines import load_table
 from statewright_states.errors import ConfigurationError, JournalDamaged, ReplayDiverged, RunNotFound
@@ -109,30 +110,38 @@ async def _replay(
 ) -> tuple[AnyReplayed | ReplayedMachine, tuple[CodeChange, ...], Text]:
     async with aclosing(journal):
         run_id = await resolve_run(journal, named)
-        own = await replayed_by(journal, run_id, table)
+        with progress_of(f"replaying {run_id}") as tell:
+            own = await replayed_by(journal, run_id, table, tell)
+            recorded = await replayed(journal, run_id, tell=tell) if own is None else None
         if own is not None:
             record = read_record(run_id, await journal.entries(run_id))
             changes = await code_changes(journal, own.code, own.execution.tables)
             return own, changes, (await recorded_run(journal, run_id, record)).summary()
-        recorded = await replayed(journal, run_id)
+        assert recorded is not None, "it is one of the two"
         return recorded, await code_changes(journal, recorded.code), summary(await state_of(journal, recorded))
 
 
 async def _verify(journal: SQLiteJournal, named: str | None, table: Table[Any] | None) -> list[Verification]:
     async with aclosing(journal):
         if named is not None:
-            return [await _verified(journal, await resolve_run(journal, named), table)]
-        found = [await _verified(journal, run_id, table) for run_id in await journal.run_ids()]
+            run_id = await resolve_run(journal, named)
+            with progress_of(f"verifying {run_id}") as tell:
+                return [await _verified(journal, run_id, table, tell)]
+        run_ids, found = await journal.run_ids(), list[Verification]()
+        with progress_of(f"verifying {counted(len(run_ids), 'run')}") as tell:
+            for number, run_id in enumerate(run_ids, 1):
+                found.append(await _verified(journal, run_id, table))
+                tell(number, len(run_ids))
         return found + [unclaimed(key, entries) for key, entries in (await journal.unclaimed()).items()]
 
 
-async def _verified(journal: Journal, run_id: str, table: Table[Any] | None) -> Verification:
+async def _verified(journal: Journal, run_id: str, table: Table[Any] | None, tell: TellProgress | None = None) -> Verification:
     """The run's verification. A row whose name no run can have is a problem of that run alone.
 
     Where the table of the run is given, its decisions are made again too.
     """
     try:
-        found = await verify(journal, run_id)
+        found = await verify(journal, run_id, tell)
     except RunNotFound as error:
         problem = Problem(None, f"it is listed and cannot be found: {error.what}", f"run {run_id}")
         return Verification(run_id, False, 0, 0, 0, False, None, None, NO_HASH, (problem,))

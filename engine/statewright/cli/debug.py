@@ -7,11 +7,12 @@ import sys
 from contextlib import aclosing
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 
 from statewright.agent.arguments import LAST
+from statewright.cli.check import OwnTable, table_named
 from statewright.cli.decide import leave_decision_of
 from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, actor_named
@@ -23,6 +24,8 @@ from statewright.debugger.session import DebugSession
 from statewright.presentation.output import answers
 from statewright.presentation.streams import STDIN
 from statewright_states.errors import ConfigurationError
+from statewright_states.form.table import Table
+from statewright_states.words.ports import Journal
 
 SCREEN = "statewright.debugger.application"
 
@@ -35,6 +38,7 @@ def debug(
     machine: str | None = None,
     plain: Annotated[bool, Parameter(group=OUTPUT)] = False,
     actor: Annotated[str | None, Parameter(name="--as")] = None,
+    table: OwnTable = None,
     journal: JournalOptions = NO_JOURNAL,
 ) -> Exit:
     """Move along a run entry by entry: states, facts, messages, and why each row was taken and no other.
@@ -52,7 +56,30 @@ def debug(
     actor
         Who approves or rejects here (default: the login name).
     """
-    return asyncio.run(_debug(journal, run, at, machine, actor, plain=plain))
+    own = table_named(table)
+
+    async def opened() -> Exit:
+        async with aclosing(journal.store()) as store:
+            session = await _session(store, journal, run, own, actor)
+            session.go_to(at)
+            if machine is not None:
+                await carry_out(session, f"machine {machine}")
+            await (debug_in_lines(session, lines_of(STDIN), answers()) if plain else on_screen(session))
+        return Exit.SUCCESS
+
+    return asyncio.run(opened())
+
+
+async def _session(
+    store: Journal, options: JournalOptions, named: str, table: Table[Any] | None, actor: str | None
+) -> DebugSession:
+    run_id = await resolve_run(store, named)
+
+    async def decide(call: str, approve: bool, comment: str) -> str:
+        return await leave_decision_of(options, run_id, call, approve, actor_named(actor), comment)
+
+    timeline = await RunTimeline.open(store, run_id, table)
+    return DebugSession(store, timeline, again=options.again(), decide=decide, named=lambda other: resolve_run(store, other))
 
 
 async def on_screen(session: DebugSession) -> None:
@@ -65,24 +92,3 @@ async def on_screen(session: DebugSession) -> None:
         raise ConfigurationError("the debugger's screen needs a terminal", where="statewright debug", cure=cure)
     # Loaded here, since Textual takes a third of a second, is an extra, and --plain does without it.
     await import_module(SCREEN).debug_on_screen(session)
-
-
-async def _debug(options: JournalOptions, named: str, at: int, machine: str | None, actor: str | None, *, plain: bool) -> Exit:
-    async with aclosing(options.store()) as store:
-        run_id = await resolve_run(store, named)
-
-        async def decide(call: str, approve: bool, comment: str) -> str:
-            return await leave_decision_of(options, run_id, call, approve, actor_named(actor), comment)
-
-        timeline = await RunTimeline.open(store, run_id)
-        session = DebugSession(
-            store, timeline, again=options.again(), decide=decide, named=lambda other: resolve_run(store, other)
-        )
-        session.go_to(at)
-        if machine is not None:
-            await carry_out(session, f"machine {machine}")
-        if plain:
-            await debug_in_lines(session, lines_of(STDIN), answers())
-        else:
-            await on_screen(session)
-    return Exit.SUCCESS

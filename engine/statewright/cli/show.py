@@ -14,8 +14,9 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.cli.exits import Exit
+from statewright.cli.follow_run import EntryPrinter, follow_run
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName, again
-from statewright.cli.outcome import Again, error_text, summary, what_next
+from statewright.cli.outcome import Again, error_text, exit_of, summary, what_next
 from statewright.cli.runs import resolve_run
 from statewright.cli.show_entry import view_of
 from statewright.config.settings import RetryConfig
@@ -77,6 +78,7 @@ def show(
     full: bool = False,
     hashes: bool = False,
     entry: int | None = None,
+    follow: Annotated[bool, Parameter(negative=())] = False,
     json: Annotated[bool, Parameter(group=OUTPUT)] = False,
 ) -> Exit:
     """Show a run: every decision on record with its number, the path of rows, open questions, the outcome.
@@ -88,6 +90,9 @@ def show(
     entry
         Show the run as it was after this entry: the machine as a diagram, what was decided, what it changed, what was under
         way. Entries are numbered from 1, as `--hashes` shows them; -1 is the last.
+    follow
+        Print what another process writes, until the run has ended or no process drives it any more. The exit code is that of
+        the run then. With --json each entry is a JSON object on a line of its own.
     messages
         Show the transcript too.
     full
@@ -101,6 +106,8 @@ def show(
         view = asyncio.run(view_of(journal.store(), run, entry, messages=messages, full=full, hashes=hashes))
         print_json(view.as_json()) if json else view.print_to(answers())
         return Exit.SUCCESS
+    if follow:
+        return _follow(journal, run, EntryPrinter(answers(), full=full, hashes=hashes, json=json), messages=messages)
     shown = asyncio.run(_load(journal.store(), run))
     if isinstance(shown, ShownMachine):
         shown.print_as_json() if json else shown.print_to(answers(), hashes=hashes)
@@ -112,14 +119,32 @@ def show(
         return Exit.SUCCESS
     console = answers()
     _print_header(console, shown)
-    _print_timeline(console, shown, full=full, hashes=hashes)
+    _print_timeline(shown, EntryPrinter(console, full=full, hashes=hashes))
+    _print_rest(console, shown, journal, messages=messages)
+    return Exit.SUCCESS
+
+
+def _follow(journal: JournalOptions, named: str, printer: EntryPrinter, *, messages: bool) -> Exit:
+    """Print the entries as they come, then the rest as of any other run; the exit code is that of the run."""
+    run_id = asyncio.run(follow_run(journal.store(), named, printer))
+    shown = asyncio.run(_load(journal.store(), run_id))
+    if isinstance(shown, ShownMachine):
+        if not printer.json:
+            printer.console.print(shown.run.summary())
+        return Exit.SUCCESS if shown.run.ended else Exit.FAILED
+    if not printer.json:
+        _print_rest(printer.console, shown, journal, messages=messages)
+    return exit_of(shown.state)
+
+
+def _print_rest(console: Console, shown: Shown, journal: JournalOptions, *, messages: bool) -> None:
+    """What comes behind the decisions: the transcript if it is wanted, decisions that were left, the path, the outcome."""
     if messages:
         _print_messages(console, shown.state)
     for left in shown.left:
         print_folded(console, Text(f"left for the run, and not taken yet: {one_line(left)}"), 2)
     _print_path(console, shown)
     _print_outcome(console, shown, journal)
-    return Exit.SUCCESS
 
 
 async def _load(journal: SQLiteJournal, named: str) -> Shown | ShownMachine:
@@ -163,23 +188,14 @@ def _print_header(console: Console, shown: Shown) -> None:
     print_folded(console, Text(told, style="dim"), 2)
 
 
-def _print_timeline(console: Console, shown: Shown, *, full: bool, hashes: bool) -> None:
+def _print_timeline(shown: Shown, printer: EntryPrinter) -> None:
     timeline = TimelineWriter(RetryConfig(), reasons=shown.reasons)
-    width = console.width if console.is_terminal else None
-    if hashes:
-        _print_hashes(console, shown.stored[0], NO_HASH)
+    if printer.hashes:
+        printer.print((), shown.stored[0], NO_HASH)
     for place, entry in enumerate(shown.record.entries, 1):
-        for decision in entry.decisions:
-            line = timeline.follow(recorded_event(shown.run_id, entry, decision), shown.message)
-            console.print(line.text(width))
-            if full and line.whole:
-                console.print(Text("\n".join(f"{'':14}{each}" for each in printable(line.whole).splitlines()), style="dim"))
-        if hashes:
-            _print_hashes(console, shown.stored[place], shown.stored[place - 1].hash)
-
-
-def _print_hashes(console: Console, entry: StoredEntry, before: str) -> None:
-    console.print(Text(f"  entry {entry.seq:>4} {one_line(entry.hash)}\n       after {one_line(before)}", style="dim"))
+        events = [recorded_event(shown.run_id, entry, decision) for decision in entry.decisions]
+        lines = [timeline.follow(event, shown.message) for event in events]
+        printer.print(lines, shown.stored[place], shown.stored[place - 1].hash)
 
 
 def _print_path(console: Console, shown: Shown) -> None:

@@ -27,6 +27,7 @@ from statewright.journal.entry import (
 )
 from statewright.journal.reading import Record, as_written_today, command_of
 from statewright.journal.upcasters import Recorded, upcast
+from statewright.journal.verify import TellProgress
 from statewright.machine import Decision, EarlierDecision
 from statewright_states.errors import JournalDamaged, ReplayDiverged
 from statewright_states.form.row import Command
@@ -63,12 +64,14 @@ class ReplayComparison:
         self._settled = settled
         self._hash = NO_HASH
 
-    def through(self, stored: Sequence[StoredEntry], record: Record, steps: Steps) -> None:
-        """Walk through a whole record."""
+    def through(self, stored: Sequence[StoredEntry], record: Record, steps: Steps, tell: TellProgress | None = None) -> None:
+        """Walk through a whole record; ``tell`` is told after each entry how many were compared."""
         self.check_hash(stored[0])
         for place, (entry, decided) in zip(stored[1:], steps, strict=True):
             self.check_hash(place)
             self.entry(entry, decided, record.written_in(entry))
+            if tell is not None:
+                tell(entry.seq, len(steps))
 
     def check_hash(self, entry: StoredEntry) -> None:
         self._hash = chain(self._run_id, self._hash, entry.data)

@@ -24,6 +24,7 @@ from statewright.core.plan_build_inputs import plan_build_inputs_from
 from statewright.journal.entry import MACHINES, TABLES, Header, listed, message_digests
 from statewright.journal.reading import Record, Tables, delivery_of, is_part, read_header, read_record
 from statewright.journal.recorder import Payloads
+from statewright.journal.verify import TellProgress
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import CallerError, JournalDamaged, NotAJournal, ReplayDiverged, RunNotFound
@@ -57,6 +58,8 @@ class Reproduced(Generic[C]):
     ended: bool
     watched_at_us: int | None
     """When the timer over the run was last started; None where it never was."""
+    stood_still_us: int
+    """For how long it has stood still since."""
     settled: int
     """How many decisions, from the first on, were taken as recorded and not decided again."""
     code: Mapping[str, str]
@@ -70,7 +73,7 @@ class Reproduced(Generic[C]):
     @property
     def worked_us(self) -> int:
         """For how long the timer of the run had been running at its last entry; time after that is not on record."""
-        return 0 if self.watched_at_us is None else self.last_at_us - self.watched_at_us
+        return 0 if self.watched_at_us is None else self.last_at_us - self.watched_at_us - self.stood_still_us
 
 
 class Replayed(Reproduced[RunExecution]):
@@ -95,12 +98,13 @@ class ReplayedMachine(Reproduced[MachineExecution]):
     __slots__ = ()
 
 
-async def replay(journal: Journal, run_id: str, accepted: bool | None = None) -> Replayed:
+async def replay(journal: Journal, run_id: str, accepted: bool | None = None, tell: TellProgress | None = None) -> Replayed:
     """Replay a run of an agent. Raises RunNotFound, JournalDamaged, or ReplayDiverged at the first entry that differs.
 
     To go on with the run, ``accepted`` says whether it may be decided by other code than it is pinned to: if so, everything
     so far is taken as recorded, else CodeChanged is raised. Without it, everything that was decided by the code that counts
-    now is compared. Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``.
+    now is compared. Raises CallerError for a task that is planned, then built: that is for ``replay_plan_build``. ``tell`` is
+    told after each entry how many were compared.
     """
     stored, record = await _recorded(journal, run_id, RUN.name)
     settled = await _settled(journal, run_id, record, accepted)
@@ -110,7 +114,7 @@ async def replay(journal: Journal, run_id: str, accepted: bool | None = None) ->
     named = [name for _, decided in steps for _, delivery in decided for name in message_digests(delivery.event)]
     for name, data in (await _blobs(journal, named)).items():
         payloads.load_message(name, data)
-    return await _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps, settled, journal)
+    return await _reproduced(Replayed, RunExecution(inputs, payloads), stored, record, steps, settled, journal, tell)
 
 
 async def execution_for(journal: Journal, header: Header, table: Table[Any] | None = None) -> Execution[Any, Any]:
@@ -132,13 +136,15 @@ async def execution_for(journal: Journal, header: Header, table: Table[Any] | No
     return RunExecution(inputs_from(header, given), Payloads())
 
 
-async def replay_plan_build(journal: Journal, run_id: str, accepted: bool | None = None) -> ReplayedPlanBuild:
+async def replay_plan_build(
+    journal: Journal, run_id: str, accepted: bool | None = None, tell: TellProgress | None = None
+) -> ReplayedPlanBuild:
     """Replay the record of a task that is planned, then built; its two runs are replayed alone. As ``replay``."""
     stored, record = await _recorded(journal, run_id, PLAN_BUILD.name)
     settled = await _settled(journal, run_id, record, accepted)
     inputs = plan_build_inputs_from(record.header, await _given(journal, record.header))
     execution = PlanBuildExecution(inputs, Payloads())
-    return await _reproduced(ReplayedPlanBuild, execution, stored, record, _steps(record), settled, journal)
+    return await _reproduced(ReplayedPlanBuild, execution, stored, record, _steps(record), settled, journal, tell)
 
 
 async def plan_build_state(journal: Journal, run_id: str) -> MixedState:
@@ -174,7 +180,9 @@ async def _state_of(journal: Journal, run_id: str) -> AgentState | None:
         return None
 
 
-async def replay_machine(journal: Journal, run_id: str, table: Table[Any], accepted: bool | None = None) -> ReplayedMachine:
+async def replay_machine(
+    journal: Journal, run_id: str, table: Table[Any], accepted: bool | None = None, tell: TellProgress | None = None
+) -> ReplayedMachine:
     """Replay a run of a table of the caller's. As ``replay``; raises ReplayDiverged for a table that was declared otherwise.
 
     Raises CallerError for a run of another table.
@@ -184,7 +192,7 @@ async def replay_machine(journal: Journal, run_id: str, table: Table[Any], accep
     settled = await _settled(journal, run_id, record, accepted, tables)
     inputs = machine_inputs_from(record.header, table, await _blobs(journal, [record.header.task, record.header.config]))
     execution = MachineExecution(inputs, Payloads())
-    return await _reproduced(ReplayedMachine, execution, stored, record, _steps(record, tables), settled, journal)
+    return await _reproduced(ReplayedMachine, execution, stored, record, _steps(record, tables), settled, journal, tell)
 
 
 async def _recorded(
@@ -232,11 +240,13 @@ async def _reproduced(
     steps: Steps,
     settled: int,
     journal: Journal,
+    tell: TellProgress | None = None,
 ) -> R:
     """Walk through the entries with a fresh execution, and compare."""
     header, code = record.header, pinned_code(record)
+    watched_at_us, stood_still_us = _watched(record)
     try:
-        ReplayComparison(header.run_id, execution, settled).through(stored, record, steps)
+        ReplayComparison(header.run_id, execution, settled).through(stored, record, steps, tell)
     except ReplayDiverged as error:
         changes = await code_changes(journal, code, execution.tables)
         if changes:
@@ -253,18 +263,22 @@ async def _reproduced(
         started_at_us=header.at_us,
         last_at_us=record.entries[-1].at_us if record.entries else header.at_us,
         ended=record.end is not None,
-        watched_at_us=_watched_at_us(record),
+        watched_at_us=watched_at_us,
+        stood_still_us=stood_still_us,
         settled=settled,
         code=code,
     )
 
 
-def _watched_at_us(record: Record) -> int | None:
+def _watched(record: Record) -> tuple[int | None, int]:
+    """When the timer over the run was last started, and for how long it has stood still since."""
+    stood_still_us = 0
     for entry in reversed(record.entries):
         for decision in reversed(entry.decisions):
             if any(given.command == WatchRunDeadline.__name__ for given in decision.commands):
-                return entry.at_us if decision.at_us is None else decision.at_us
-    return None
+                return entry.at_us if decision.at_us is None else decision.at_us, stood_still_us
+        stood_still_us += entry.stood_still_us
+    return None, 0
 
 
 def require_ours(run_id: str, header: Header) -> None:

@@ -74,7 +74,7 @@ async def copy(session: DebugSession, argument: str) -> DebugAnswer:
     machine = "" if session.machine == session.timeline.header.machine else f" --machine {typed(session.machine)}"
     line = f"{program()} debug {typed(session.timeline.run_id)}{session.again} --at {session.position}{machine}"
     told = saying(line)
-    return DebugAnswer(told.said, copied=line)
+    return DebugAnswer(told.said, copied=line, notice=f"copied: {told.notice}")
 
 
 async def save(session: DebugSession, argument: str) -> DebugAnswer:

@@ -6,6 +6,7 @@ Nothing is decided here: a key carries out the command that is typed in ``--plai
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -15,7 +16,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import Screen
 from textual.widgets import Footer, Static
@@ -34,6 +35,7 @@ from statewright.debugger.looking import (
     short_why_pane,
     stored_entry_pane,
 )
+from statewright.debugger.pane_view import PaneView
 from statewright.debugger.session import DebugSession
 from statewright.presentation.event_words import seconds
 from statewright.presentation.lines import Line, Lines
@@ -41,7 +43,7 @@ from statewright.presentation.output import one_line
 from statewright.presentation.timeline import TONES
 from statewright_states.errors import StatewrightError
 
-MAX_MESSAGES = 40
+MAX_MESSAGES = 20
 """So many of the last messages are set on the screen; `messages` in --plain gives all."""
 LOOK_AGAIN_S = 0.5
 """How often a run that has not ended is looked at again."""
@@ -56,12 +58,7 @@ COLUMNS = ((0, "-narrow"), (110, "-wide"), (150, "-widest"))
 
 
 def _messages(session: DebugSession) -> RenderableType:
-    moment = session.moment
-    left_out = max(len(moment.messages) - MAX_MESSAGES, 0)
-    pane = messages_pane(session, left_out)
-    if not left_out:
-        return pane
-    return Group(Text(f"… {left_out} earlier messages: `messages` in --plain shows them", style="dim"), pane)
+    return messages_pane(session, MAX_MESSAGES)
 
 
 PANES: Mapping[str, Callable[[DebugSession], RenderableType]] = {
@@ -100,14 +97,13 @@ class DebuggerScreen(Screen[None]):
     DebuggerScreen { layout: vertical; }
     #head, #notice, #tabs { height: 1; padding: 0 1; }
     #head { text-style: bold reverse; }
-    #machine { height: auto; padding: 0 1; }
+    #machine { height: 8; margin: 0 1; scrollbar-size: 0 0; }
     #body { height: 1fr; }
-    #entries { width: 30; height: 1fr; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
+    #entries { width: 30; height: 1fr; }
     #main { width: 1fr; }
     #side { width: 0; display: none; }
-    .scroll { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
-    .scroll:focus { background-tint: $foreground 0%; }
-    .scroll Static { height: auto; }
+    #pane, #side_facts, #side_messages { height: 1fr; margin: 0 0 0 1; scrollbar-gutter: stable; }
+    #pane, #side_facts, #side_messages, #entries { scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
     .title { height: 1; padding: 0 1; text-style: bold underline; }
     DebuggerScreen.-wide #entries { width: 42; }
     DebuggerScreen.-widest #entries { width: 54; }
@@ -128,20 +124,17 @@ class DebuggerScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         """All the panes."""
         yield Static(id="head", markup=False)
-        yield Static(id="machine", markup=False)
+        yield PaneView(self.application, id="machine")
         with Horizontal(id="body"):
             yield EntryList(self.session, self.application, id="entries")
             with Vertical(id="main"):
                 yield Static(id="tabs")
-                with VerticalScroll(id="pane", classes="scroll"):
-                    yield Static(id="shown", markup=False)
+                yield PaneView(self.application, id="pane")
             with Vertical(id="side"):
                 yield Static("facts", classes="title")
-                with VerticalScroll(classes="scroll"):
-                    yield Static(id="side_facts", markup=False)
+                yield PaneView(self.application, id="side_facts")
                 yield Static("messages", classes="title")
-                with VerticalScroll(classes="scroll"):
-                    yield Static(id="side_messages", markup=False)
+                yield PaneView(self.application, id="side_messages", follows=True)
         yield Static(id="notice", markup=False)
         yield Footer(show_command_palette=False, compact=True)
 
@@ -164,11 +157,11 @@ class DebuggerScreen(Screen[None]):
 
     def show(self) -> None:
         """Show the position in every pane that is seen."""
-        session = self.session
-        self.query_one("#head", Static).update(self._head())
-        self.query_one("#machine", Static).update(machine_pane(session, max(self.size.height // 3 - 1, 3)))
-        self.query_one("#tabs", Static).update(self._tabs())
-        self._fill("#shown", PANES[self.pane])
+        self.query_one("#head", Static).update(self._head(), layout=False)
+        self.query_one("#tabs", Static).update(self._tabs(), layout=False)
+        self._show_machine()
+        self.query_one("#pane", PaneView).follows = self.pane == "messages"
+        self._fill("#pane", PANES[self.pane])
         if self.has_class("-widest"):
             self._fill("#side_facts", all_facts_pane)
             self._fill("#side_messages", _messages)
@@ -176,12 +169,15 @@ class DebuggerScreen(Screen[None]):
         self._show_notice()
 
     def _fill(self, place: str, pane: Callable[[DebugSession], RenderableType]) -> None:
-        """Show a pane in its place: from its beginning, and of a conversation what was said last."""
-        shown = self.query_one(place, Static)
-        shown.update(self._drawn(pane))
-        frame = shown.parent
-        if isinstance(frame, VerticalScroll):
-            self.call_after_refresh(frame.scroll_end if pane is _messages else frame.scroll_home, animate=False)
+        """Show a pane in its place."""
+        self.query_one(place, PaneView).show(self._drawn(pane))
+
+    def _show_machine(self) -> None:
+        """Draw the machine, and give it as many lines as it has; they are the same as long as the machine is."""
+        view = self.query_one("#machine", PaneView)
+        view.show(machine_pane(self.session, max(self.size.height // 3 - 1, 3)))
+        if view.styles.height is None or view.styles.height.value != view.height_needed:
+            view.styles.height = view.height_needed
 
     def _drawn(self, pane: Callable[[DebugSession], RenderableType]) -> RenderableType:
         """A pane; where the record does not give it, why not."""
@@ -226,7 +222,7 @@ class DebuggerScreen(Screen[None]):
         """What was answered last, else what a live run would do next."""
         waiting = Text("; ").join(line.text for line in waiting_lines(self.session))
         said = self._said if self._said.plain else Text.assemble(waiting, no_wrap=True, overflow="ellipsis")
-        self.query_one("#notice", Static).update(said)
+        self.query_one("#notice", Static).update(said, layout=False)
 
     # -- what is done ------------------------------------------------------------------------------------------------
 
@@ -322,6 +318,7 @@ class DebuggerScreen(Screen[None]):
             if before < session.position <= end or end == timeline.last:
                 self.show()
             await asyncio.sleep(0)
+        gc.freeze()  # what is read stays: looking through it again and again would halt the screen for half a second
 
 
 class DebuggerApplication(App[None]):
@@ -344,7 +341,8 @@ class DebuggerApplication(App[None]):
             for command in COMMANDS:
                 act = screen.action_type if command.arguments else screen.action_carry_out
                 word = f"{command.name} " if command.arguments else command.name
-                yield SystemCommand(command.usage, command.help, lambda act=act, word=word: act(word))
+                title = f"{command.name} …" if command.arguments else command.name  # what is typed may look like markup
+                yield SystemCommand(title, command.help, lambda act=act, word=word: act(word))
 
 
 async def debug_on_screen(session: DebugSession) -> None:

@@ -44,9 +44,9 @@ class EntryList(ScrollView):
     def show(self, listed: Sequence[int]) -> None:
         """List these entries, and bring the one into view at which the session stands."""
         self.listed = listed
-        self.virtual_size = Size(self.size.width, len(listed))
+        self.virtual_size = Size(self.scrollable_content_region.width, len(listed))
         at = self._place()
-        top, height = self.scroll_offset.y, max(self.size.height, 1)
+        top, height = self.scroll_offset.y, max(self.scrollable_content_region.height, 1)
         if not top <= at < top + height:
             self.scroll_to(y=max(at - height // 2, 0), animate=False, force=True, immediate=True)
         self.refresh()
@@ -70,7 +70,7 @@ class EntryList(ScrollView):
 
     def render_line(self, y: int) -> Strip:
         """One line of the list."""
-        place, width = self.scroll_offset.y + y, self.size.width
+        place, width = self.scroll_offset.y + y, self.scrollable_content_region.width
         if place >= len(self.listed):
             return Strip.blank(width, self.rich_style)
         entry = self.listed[place]

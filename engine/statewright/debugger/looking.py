@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rich.console import RenderableType
+from rich.console import Group, RenderableType
 from rich.text import Text
 
 from statewright.core.explanation import Explanation
@@ -34,7 +34,6 @@ from statewright.presentation.panes import (
 from statewright.presentation.state_diagram import StateDiagram, TakenRow
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
-from statewright_states.frozen import replace
 
 # -- panes: what is shown of a position, for --plain and for the screen -------------------------------------------------
 
@@ -71,13 +70,17 @@ def all_facts_pane(session: DebugSession) -> Lines:
     return Lines(lines)
 
 
-def messages_pane(session: DebugSession, first: int = 0) -> RenderableType:
-    """What the model is shown here; what this entry added is marked."""
+def messages_pane(session: DebugSession, most: int | None = None) -> RenderableType:
+    """What the model is shown here, ``most`` messages at most; what this entry added is marked."""
     moment = session.moment
     if not moment.known:
         problem = session.timeline.facts_problem or "they are being read"
         return Lines([Line(Text(one_line(f"messages are not known: {problem}"), style="yellow"), 2)])
-    return conversation_pane(moment.messages, said=len(session.change.said), first=first)
+    said, left_out = len(session.change.said), max(len(moment.messages) - most, 0) if most is not None else 0
+    shown = conversation_pane(moment.messages[left_out:], said=said)
+    if not left_out:
+        return shown
+    return Group(Text(f"… {left_out} earlier messages: `messages` in --plain shows them", style="dim"), shown)
 
 
 def stored_entry_pane(session: DebugSession) -> Lines:
@@ -124,14 +127,11 @@ def short_why_pane(session: DebugSession) -> RenderableType:
         return why_pane(session)
     found = session.timeline.explain(told.seq)
     head = Text.assemble((one_line(found.event), "bold"), one_line(f" at {found.instance}, which was in {found.state}"))
-    decisive, others = [tuple(each for each in found.asked if each.decisive is wanted) for wanted in (True, False)]
-    first = Lines([labelled("event", head), outcome_line(found)])
-    if decisive:
-        first += questions_pane(replace(found, asked=decisive))
-    rest = Lines([BLANK]) + questions_pane(replace(found, asked=others)) if others else Lines([])
-    return (
-        first + Lines([BLANK]) + others_pane(found) + rest + Lines([BLANK]) + decision_pane(found, _messages_of(session, found))
-    )
+    because = ", ".join(f"{each.name} {each.answer}" for each in found.asked if each.decisive)
+    first = [labelled("event", head), outcome_line(found)]
+    first += [labelled("because", Text(one_line(because), style="bold"))] if because else []
+    whole = decision_pane(found, _messages_of(session, found))
+    return Lines([*first, BLANK]) + others_pane(found) + Lines([BLANK]) + questions_pane(found) + Lines([BLANK]) + whole
 
 
 # -- commands --------------------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from statewright.journal.entry import RecordedDecision
 from statewright.presentation.output import one_line
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
+from statewright_states.frozen import replace
 
 Matches = Callable[[DebugSession, RecordedDecision, str], bool]
 CLEAR = "clear"
@@ -79,9 +80,10 @@ async def to_breakpoint(session: DebugSession, argument: str) -> DebugAnswer:
     if session.position == began:
         return saying(*_no_further(session))
     if session.breakpoints or session.watches:
-        none = saying("no breakpoint was met up to the last entry")
+        none = saying("; ".join(("no breakpoint was met", *_no_further(session))))
         return DebugAnswer((*none.said, *(await here(session)).said), moved=True, notice=none.notice)
-    return await here(session)
+    answer = await here(session)
+    return replace(answer, notice="; ".join(_no_further(session)))
 
 
 def _no_further(session: DebugSession) -> list[str]:

@@ -231,6 +231,8 @@ class Entry:
     end: End | None = None
     format: Count | None = None
     """The format that it was written in; None: that of the header."""
+    stood_still_us: Count = 0
+    """For how long, since the entry before, the run's timers stood still because an event waited for its step."""
     optional: tuple[str, ...] = ()
     """Keys of this entry that a reader may pass over although it does not know them."""
 

@@ -87,6 +87,8 @@ class Recorder:
         self._end: End | None = None
         self.next_decision = 1
         """The number of the next decision; it runs through the whole run."""
+        self.stood_still_us = 0
+        """For how long the run's timers have stood still since the last entry."""
 
     async def create(self, header: Header) -> Lease:
         """Start the run in the journal with its header."""
@@ -122,7 +124,7 @@ class Recorder:
         entry = self._chained(self._entry())
         batch = Batch((entry,), self._head.hash, self._payloads.take_new(), consumed, ends=self._end is not None)
         await self._journal.append(lease, batch)
-        self._head, self._decisions, self._facts = entry, [], {}
+        self._head, self._decisions, self._facts, self.stood_still_us = entry, [], {}, 0
 
     def _entry(self) -> bytes:
         """The bytes of the entry. A decision that was taken before the last one has a time of its own."""
@@ -135,6 +137,8 @@ class Recorder:
             shape["end"] = encoder(End)(self._end)
         if self._format != FORMAT:
             shape["format"] = FORMAT
+        if self.stood_still_us:
+            shape |= {"stood_still_us": self.stood_still_us, "optional": ["stood_still_us"]}
         return encode(shape)
 
     def _chained(self, data: bytes) -> StoredEntry:

@@ -10,7 +10,7 @@ record stays unsound all the same: it has a problem already.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from statewright.journal.consistency import Consistency
 from statewright.journal.entry import NO_HASH, TABLES, End, Entry, Header, RecordedDecision, chain, listed, message_list_fields
@@ -20,6 +20,9 @@ from statewright_states.errors import JournalDamaged
 from statewright_states.frozen import dataclass
 from statewright_states.words.messages import digest_of
 from statewright_states.words.ports import Journal, StoredEntry
+
+TellProgress = Callable[[int, int], None]
+"""Is told how much of long work is done, and how much there is in all."""
 
 MAX_PROBLEMS = 20
 """How many problems are listed at most; the first one counts."""
@@ -65,16 +68,21 @@ class Verification:
     """How many events are marked as injected or edited by somebody: the record may be sound, the run was not undisturbed."""
 
 
-async def verify(journal: Journal, run_id: str) -> Verification:
-    """Check the whole record of a run. Raises RunNotFound, JournalUnavailable or NotAJournal, and nothing for damage."""
+async def verify(journal: Journal, run_id: str, tell: TellProgress | None = None) -> Verification:
+    """Check the whole record of a run. Raises RunNotFound, JournalUnavailable or NotAJournal, and nothing for damage.
+
+    ``tell`` is told after each entry how many have been checked, and how many there are.
+    """
     check = _Check(journal, run_id)
     try:
         entries = await journal.entries(run_id)
     except JournalDamaged as error:
         check.problem(error.seq, f"the store cannot read it: {error.what}, {error.where}")
         return check.result()
-    for entry in entries:
+    for number, entry in enumerate(entries, 1):
         await check.entry(entry)
+        if tell is not None:
+            tell(number, len(entries))
     check.whole()
     return check.result()
 

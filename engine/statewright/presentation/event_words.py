@@ -33,9 +33,9 @@ def first_line(text: str) -> str:
 
 def tokens_in_words(replied: of_call.AttemptReplied) -> str:
     """What a reply used, as the provider counted it, or about."""
-    if not replied.estimated_tokens:
-        return f"{replied.input_tokens} tokens in, {replied.output_tokens} out"
-    return f"about {replied.estimated_input_tokens} tokens in, {replied.estimated_output_tokens} out"
+    asked, said = replied.estimated_input_tokens, replied.estimated_output_tokens
+    about = "about " if said and not asked else ""
+    return f"{f'about {asked}' if asked else replied.input_tokens} tokens in, {about}{said or replied.output_tokens} out"
 
 
 def resent_in_words(count: int) -> str:

@@ -17,6 +17,7 @@ from rich.text import Text
 from statewright.core.replay import ReplayedMachine, machine_of, replay_machine
 from statewright.journal.entry import MACHINES, Entry, Header, RecordedDecision, decode
 from statewright.journal.reading import Record, read_record
+from statewright.journal.verify import TellProgress
 from statewright.presentation.event_words import counted, seconds
 from statewright.presentation.layout import in_brief, print_folded
 from statewright.presentation.output import one_line, print_json
@@ -36,7 +37,9 @@ def is_own(machine: str | None) -> bool:
     return machine is not None and machine not in MACHINES
 
 
-async def replayed_by(journal: Journal, run_id: str, table: Table[Any] | None) -> ReplayedMachine | None:
+async def replayed_by(
+    journal: Journal, run_id: str, table: Table[Any] | None, tell: TellProgress | None = None
+) -> ReplayedMachine | None:
     """The record of a run of a table of somebody's own, replayed; None for a run of one of ours. Raises as ``replay_machine``.
 
     Raises ConfigurationError where the table is not given, or is another.
@@ -51,7 +54,7 @@ async def replayed_by(journal: Journal, run_id: str, table: Table[Any] | None) -
     if table is None:
         what = f"the run is one of the table {one_line(machine)}, whose code is not here, so it cannot be decided again"
         raise ConfigurationError(what, where=where, cure=HOW_TO_NAME)
-    return await replay_machine(journal, run_id, table)
+    return await replay_machine(journal, run_id, table, tell=tell)
 
 
 # -- what a record says without the table's code -----------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from statewright.core.replay import Replayed, ReplayedPlanBuild, machine_of, pla
 from statewright.journal.entry import Entry, RecordedDecision
 from statewright.journal.reading import delivery_of, read_header, read_record
 from statewright.journal.stores.owner import LeaseHolder
+from statewright.journal.verify import TellProgress
 from statewright.presentation.timeline import GetMessage
 from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
@@ -25,10 +26,14 @@ AnyState = AgentState | MixedState
 AnyReplayed = Replayed | ReplayedPlanBuild
 
 
-async def replayed(journal: Journal, run_id: str, accepted: bool | None = None) -> AnyReplayed:
+async def replayed(
+    journal: Journal, run_id: str, accepted: bool | None = None, tell: TellProgress | None = None
+) -> AnyReplayed:
     """The record of a run, replayed; see ``replay``. Raises RunNotFound, JournalDamaged, ReplayDiverged, CodeChanged."""
     mixed = await machine_of(journal, run_id) == PLAN_BUILD.name
-    return await replay_plan_build(journal, run_id, accepted) if mixed else await replay(journal, run_id, accepted)
+    if mixed:
+        return await replay_plan_build(journal, run_id, accepted, tell)
+    return await replay(journal, run_id, accepted, tell)
 
 
 async def state_of(journal: Journal, recorded: AnyReplayed) -> AnyState:

@@ -12,7 +12,7 @@ from statewright.journal import SQLiteJournal
 from statewright.journal.entry import decode, references
 from statewright.journal.reading import read_header
 from statewright.journal.stores.owner import LeaseHolder
-from statewright.journal.verify import verify
+from statewright.journal.verify import TellProgress, verify
 from statewright.presentation.layout import in_brief
 from statewright.presentation.own_machines import in_words, is_own
 from statewright.presentation.recorded import AnyState, replayed, standing, state_of
@@ -55,9 +55,12 @@ class ReadRun:
     tables: Mapping[str, Table[Any]]
 
 
-async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> ReadRun:
-    """The report of a run. Raises RunNotFound, and JournalDamaged for a run without a header that can be read."""
-    verification = await verify(journal, run_id)
+async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked, tell: TellProgress | None = None) -> ReadRun:
+    """The report of a run; ``tell`` is told how far its verification is.
+
+    Raises RunNotFound, and JournalDamaged for a run without a header that can be read.
+    """
+    verification = await verify(journal, run_id, tell)
     timeline = await RunTimeline.open(journal, run_id, asked.table)
     run = await _opened(journal, timeline)
     state, unknown = await _state(journal, run)

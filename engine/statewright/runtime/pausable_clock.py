@@ -50,6 +50,12 @@ class PausableClock:
             for timer in self._timers:
                 timer.start(self._clock, max(timer.due_s - now_s, 0.0))
 
+    @property
+    def stood_still_s(self) -> float:
+        """For how long this clock has stood still, in seconds."""
+        now_s = self._clock.monotonic_s()
+        return self._stood_still_s + (0.0 if self._since_s is None else now_s - self._since_s)
+
     def runs_for(self, owner: str) -> bool:
         """Whether a timer of this owner has not fired yet."""
         return any(timer.owner == owner for timer in self._timers)

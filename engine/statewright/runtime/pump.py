@@ -161,8 +161,14 @@ class Pump(Generic[C, P]):
 
     def stepped_by(self, gate: StepGate | None) -> None:
         """Have each delivery wait until ``gate`` lets it pass, on the event loop's thread; None: none waits any more."""
+        if self._gate is not None:
+            self._note_pause(self._gate)
         self._gate = gate
         self._awake()
+
+    def _note_pause(self, gate: StepGate) -> None:
+        """Put on record for how long the timers of the run stood still, so that this is no time in which it worked."""
+        self._recorder.stood_still_us += gate.take_stood_still_us()
 
     async def take_posted(self) -> None:
         """Hand in what other processes have left for this run, each message once; the entry that records it removes it."""
@@ -213,7 +219,7 @@ class Pump(Generic[C, P]):
                 if self._renew_due:
                     await self._renew()
                 elif self._inbox and (self._gate is None or self._gate.passes()):
-                    if any(posted is None and isinstance(said.event, STATEMENTS) for said, posted in self._inbox):
+                    if self._gate is None and self._said_here:
                         await self._hear_who_was_before()
                     await self._turn()
                 elif self._look_due or (self._look is not None and not self._performer.asking):
@@ -327,6 +333,8 @@ class Pump(Generic[C, P]):
     async def _flush(self) -> None:
         if self._recorder.empty:
             return
+        if self._gate is not None:
+            self._note_pause(self._gate)
         consumed, self._consumed = tuple(self._consumed), []
         await self._recorder.flush(self._lease, consumed)
         if self._seen:
@@ -365,8 +373,14 @@ class Pump(Generic[C, P]):
         if not self._inbox and self._performer.idle and not self._performer.waiting:
             await self._stalled()
         else:
+            if self._said_here:  # while it waits, and not when it is let pass: what was shown first is applied first
+                await self._hear_who_was_before()
             gate.rests(bool(self._inbox), self._performer.idle)
             await self._wait()
+
+    @property
+    def _said_here(self) -> bool:
+        return any(posted is None and isinstance(said.event, STATEMENTS) for said, posted in self._inbox)
 
     async def _hear_who_was_before(self) -> None:
         """A person has just decided here. What others have left in the journal meanwhile was said before, and comes first."""

@@ -62,7 +62,7 @@ class Races:
         self._open[effect].set_result((failing, mark))
 
     def mark(self, effect: str, mark: NextMark) -> None:
-        """NextMark the next event of an effect."""
+        """Mark the next event of an effect."""
         self._marks[effect] = mark
 
     def take_mark(self, effect: str) -> NextMark | None:

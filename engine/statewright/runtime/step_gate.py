@@ -14,6 +14,7 @@ class StepGate:
         self.clock = clock
         self._on_rest = on_rest
         self._allowed = 0
+        self._told_us = round(clock.stood_still_s * 1_000_000)
         self.resting = False
         """Whether the pump waits: for a step, for what is under way, or for a person."""
         self.idle = False
@@ -45,6 +46,12 @@ class StepGate:
         else:
             self.clock.go_on()
         self._on_rest()
+
+    def take_stood_still_us(self) -> int:
+        """For how long time has stood still since this was asked last."""
+        stood_still_us = round(self.clock.stood_still_s * 1_000_000)
+        since, self._told_us = stood_still_us - self._told_us, stood_still_us
+        return since
 
     def ends(self) -> None:
         """The gate is open for good."""

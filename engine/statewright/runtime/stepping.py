@@ -17,19 +17,22 @@ from statewright.core.execution import RunExecution
 from statewright.journal.entry import Delivery, Interference, Tampering
 from statewright.runtime.effects.equipment import Deliver, Equipment
 from statewright.runtime.effects.performer import Performer
+from statewright.runtime.effects.reply_bounds import failed_attempt
 from statewright.runtime.injection import INJECTED, MEETS, PERSONS, WATCHES, Injection, failing
 from statewright.runtime.pausable_clock import PausableClock
 from statewright.runtime.pump import Pump
 from statewright.runtime.races import EFFECT, NextMark, Races
 from statewright.runtime.step_gate import StepGate
 from statewright.runtime.under_way import ENDS, GIVES_NOTHING_BACK, GOES_ON, UnderWay, instance_of
+from statewright.tools import ResultNotShown, ToolRaised
 from statewright_states.call.commands import BackOff, SendRequest, WatchStepDeadline
-from statewright_states.errors import CallerError, InternalError
+from statewright_states.call.events import AttemptFailed, AttemptReplied
+from statewright_states.errors import CallerError, InternalError, ProviderError
 from statewright_states.form.row import Command, Event
 from statewright_states.frozen import replace
 from statewright_states.run.commands import WatchRunDeadline
 from statewright_states.tool.commands import StartTool
-from statewright_states.tool.events import ToolResumed
+from statewright_states.tool.events import ToolFailed, ToolResumed, ToolReturned
 from statewright_states.words.vocabulary import CancelRequested, Resumed, StopRequested
 
 RESUMED = (Resumed, ToolResumed)
@@ -158,14 +161,17 @@ class Stepping:
 
     def edit(self, waiting: Delivery, edit: Edit, by: str) -> Delivery:
         """Put an edited delivery in place of one that waits. Raises CallerError where it waits no longer, or does not fit."""
-        place = next((place for place, one in enumerate(self.pump.inbox) if one is waiting), None)
-        if place is None:
+        if not any(one is waiting for one in self.pump.inbox):
             raise CallerError(
                 "the event waits no longer",
                 where=f"run {self.pump.execution.inputs.run_id}, {waiting.instance}",
                 cure="edit one of those in the inbox of the stepper",
             )
-        changed = edited(self.pump.execution, waiting, edit, by)
+        return self._exchanged(waiting, edited(self.pump.execution, waiting, edit, by))
+
+    def _exchanged(self, waiting: Delivery, changed: Delivery) -> Delivery:
+        """Put a delivery in place of one that waits."""
+        place = next(place for place, one in enumerate(self.pump.inbox) if one is waiting)
         self._came = {cause: changed if one is waiting else one for cause, one in self._came.items()}
         self.pump.exchange(place, changed)
         return changed
@@ -249,11 +255,28 @@ class Stepping:
         if self._races.open(target.id):
             self._races.fail(target.id, failure, NextMark(interference))
             return
-        raise CallerError(
-            f"{target.name} {target.id} is not to be failed: what came of it waits already, or nothing outside is asked",
-            where=f"run {self.pump.execution.inputs.run_id}",
-            cure="inject it while the effect is under way, or edit the event that waits",
-        )
+        came = self._came.get(target.id)
+        event = None if came is None else self._instead(came, failure.error)
+        if came is None or event is None:
+            raise CallerError(
+                f"{target.name} {target.id} cannot be failed: what came of it waits already, or nobody outside is asked",
+                where=f"run {self.pump.execution.inputs.run_id}",
+                cure="inject it while the effect is under way",
+            )
+        self.marked.append(self._exchanged(came, replace(came, event=event, interference=interference)))
+
+    def _instead(self, came: Delivery, error: BaseException | None) -> Event | None:
+        """The event of a failure, in place of an outcome that waits: made by the same code as that of a real one."""
+        execution, tools = self.pump.execution, self.pump.performer.tools
+        match came.event, error:
+            case ((AttemptReplied(send=send) | AttemptFailed(send=send)), ProviderError()):
+                return failed_attempt(send, error, shown=execution.inputs.stream and isinstance(came.event, AttemptReplied))
+            case ((ToolReturned() | ToolFailed()), ToolRaised()):
+                return tools.failed(execution.projection.arguments_of(came.instance)[0], error.message)
+            case ((ToolReturned() | ToolFailed()), ResultNotShown()):
+                return tools.returned(execution.projection.arguments_of(came.instance)[0], error.message)
+            case _:
+                return None
 
     def _target(self, injection: Injection, into: str | None) -> UnderWay:
         """The effect that is meant: by the id of its command, its name or its instance; else the only one that can be met."""

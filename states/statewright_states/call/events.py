@@ -44,8 +44,8 @@ class ReplyBegan(Event):
 class AttemptReplied(Event):
     """The complete reply. ``message`` and ``raw`` are digests of stored payloads; tokens as the provider counted.
 
-    Where it did not count (none, or 0 of both), ``estimated_input_tokens`` and ``estimated_output_tokens`` stand for them, and
-    the cost is that of the estimates.
+    What it did not count (it says nothing of it, or 0) is estimated: ``estimated_input_tokens`` and ``estimated_output_tokens``
+    stand for it, and the cost is that of both together.
 
     ``decisions`` are those of the guards that let the request out; ``resent`` is how often it was sent once more, because a
     kept connection was closed before anything of a reply came; ``asked_if`` is what the ``ask_if`` of

@@ -35,7 +35,7 @@ async def post(amount: int) -> str:
     return f"posted {amount}"
 
 
-TOOLS = [look, post]
+TOOLS: list[Any] = [look, post]
 JUDGED = AgentConfig(
     max_steps=2, run_timeout_s=60, step_timeout_s=20, evaluation=EvaluationConfig(mode=EvaluationMode.FULL, max_retries=1)
 )

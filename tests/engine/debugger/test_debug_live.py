@@ -12,7 +12,8 @@ import pytest
 from debugged_runs import ENDED, JUDGED, SCRIPT, TOOLS, answered, in_lines, session_of, stepped_through
 from loop_invariants import rows_of
 from loop_scenarios import asks, call, playing, says
-from statewright import AgentConfig, AgentLoop, MemoryJournal
+from orders import ORDER, Order, OrderPlaced, PickedUp, Till, a_while
+from statewright import AgentConfig, AgentLoop, MemoryJournal, RunTimeline
 from statewright.core.replay import replay
 from statewright.debugger.commands import carry_out
 from statewright.debugger.session import DebugSession
@@ -20,6 +21,7 @@ from statewright.demo.agent import CONFIG, TASK, Clerk, DemoController
 from statewright.demo.books import Books
 from statewright.demo.command import SCRIPT as DEMO_SCRIPT
 from statewright.journal.verify import verify
+from statewright.tables import MachineRunner
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_providers import connect
 from statewright_providers.scripted import Delay, ScriptedProvider
@@ -176,5 +178,26 @@ def test_a_run_that_another_process_writes_is_followed_by_each_command() -> None
                 await carry_out(session, "inject 429")
             await run.wait()
             assert "the run ends here: success" in await answered(session, "end")
+
+    run_virtual(scene())
+
+
+def test_a_run_of_a_table_of_somebodys_own_is_moved_along_and_says_what_is_not_known_without_the_table() -> None:
+    async def scene() -> None:
+        journal = MemoryJournal(clock=VirtualClock())
+        async with MachineRunner(ORDER, Till().handlers, journal=journal, clock=VirtualClock()) as machine:
+            run = await machine.start("order", OrderPlaced(4200))
+            await run.wait_for(Order.PACKING, timeout_s=10)
+            await a_while(2)
+            await run.send(PickedUp("parcel 9"))
+        session = await session_of(journal, "order")
+        assert "is in shipped" in await answered(session, "end")
+        assert "facts and messages are not known" in await answered(session, "where")
+        assert "to shipped" in await answered(session, "why")
+        with pytest.raises(ConfigurationError, match="not known"):
+            await carry_out(session, "break text=parcel")
+        given = DebugSession(journal, await RunTimeline.open(journal, "order", ORDER))
+        await carry_out(given, "end")
+        assert "4200" in await answered(given, "facts")
 
     run_virtual(scene())

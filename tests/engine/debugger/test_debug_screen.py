@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 from textual.pilot import Pilot
+from textual.widgets import Input
 
 from debugged_runs import ENDED, WAITING, recorded, session_of
 from debugged_screens import Screenshot, compare, screenshot
-from statewright import MemoryJournal
+from loop_scenarios import asks, call, says
+from statewright import AgentConfig, AgentLoop, ContextConfig, MemoryJournal, tool
 from statewright.debugger.application import PANES, DebuggerApplication, DebuggerScreen
 from statewright.debugger.commands import COMMANDS
+from statewright.debugger.pane_view import PaneView
+from statewright_providers.scripted import ScriptedProvider
 
 Scene = Callable[["Shown"], Awaitable[None]]
 
@@ -48,9 +52,14 @@ class Shown:
         await self.settle()
         return self.text
 
+    async def type(self, line: str) -> str:
+        """Type a command into the line that is opened for it."""
+        await self.pilot.press("colon")
+        self.application.screen.query_one(Input).value = line
+        return await self.press("enter")
+
     async def settle(self) -> None:
         await self.application.workers.wait_for_complete()
-        await self.pilot.pause()
         await self.pilot.pause()
 
 
@@ -93,7 +102,7 @@ def test_every_key_of_the_table_does_what_its_command_does(journal: MemoryJourna
             await there.press("escape")
         assert "debug ended-partial --at" in await press("y")
         assert "debug ended-partial --at" in there.application.clipboard
-        assert "the N-th from here" in await press("question_mark")
+        assert "or the N-th from here" in await press("question_mark")
         await there.press("escape")
         await press("q")
         assert not there.application.is_running
@@ -117,23 +126,25 @@ def test_the_end_of_a_partial_run_shows_row_reason_and_why_not_on_the_smallest_s
 
 def test_a_breakpoint_is_typed_and_continue_stops_there(journal: MemoryJournal) -> None:
     async def scene(there: Shown) -> None:
-        await there.press("b", *"state", "equals_sign", *"evaluating", "enter")
+        await there.press("b")
+        await there.press(*"row", "equals_sign", *"RUN-0", "enter")
+        assert "did you mean" in there.text
+        await there.type("break state=evaluating")
         assert [each.text for each in there.session.breakpoints] == ["state=evaluating"]
         assert "stopped: state=evaluating" in await there.press("c")
         assert there.session.moment.main.state == "evaluating"
-        assert "did you mean" in await there.press("b", *"row", "equals_sign", *"RUN-0", "enter")
 
     shown(journal, scene, (120, 30))
 
 
 def test_any_command_can_be_typed_and_its_answer_is_read_over_the_screen(journal: MemoryJournal) -> None:
     async def scene(there: Shown) -> None:
-        assert "from entry 1 to entry 3" in await there.press("colon", *"diff", "space", "1", "space", "3", "enter")
+        assert "from entry 1 to entry 3" in await there.type("diff 1 3")
         await there.press("escape")
-        await there.press("colon", *"goto", "space", "3", "enter")
+        await there.type("goto 3")
         assert there.session.position == 3
-        assert "there is no command 'jump'" in await there.press("colon", *"jump", "enter")
-        await there.press("colon", *"filter", "space", *"evaluating", "enter")
+        assert "there is no command 'jump'" in await there.type("jump")
+        await there.type("filter evaluating")
         listed = [line[:30] for line in there.text.splitlines() if "RUN-" in line[:30]]
         assert listed
         assert all("eval" in line for line in listed)
@@ -165,12 +176,9 @@ def test_the_mouse_goes_to_an_entry_and_shows_a_pane(journal: MemoryJournal) -> 
 
 def test_the_palette_has_every_command(journal: MemoryJournal) -> None:
     async def scene(there: Shown) -> None:
-        titles = {command.title for command in there.application.get_system_commands(there.screen)}
-        assert titles == {command.usage for command in COMMANDS}
-        await there.press("ctrl+p", *"the last entry")
-        await there.pilot.pause(0.3)
-        await there.press("enter")
-        assert there.session.position in (0, there.session.last)
+        helps = {command.help for command in there.application.get_system_commands(there.screen)}
+        assert helps == {command.help for command in COMMANDS}
+        assert "the entry before" in await there.press("ctrl+p")
 
     shown(journal, scene)
 
@@ -195,10 +203,66 @@ def test_who_waits_is_seen_and_a_decision_goes_where_it_is_left(journal: MemoryJ
     async def scene(there: Shown) -> None:
         assert "awaiting_approval" in await there.press("e")
         assert "recorded: approved by Ada" in await there.press("a", "enter")
-        await there.press("x", *"tool-1.1", "space", *"no", "enter")
+        await there.type("reject tool-1.1 no")
 
     shown(journal, scene, run_id=WAITING, decide=decide)
     assert left == [("tool-1.1", True, ""), ("tool-1.1", False, "no")]
+
+
+def test_a_run_that_is_being_written_is_followed_from_its_end() -> None:
+    go_on = asyncio.Event()
+
+    @tool(effect="read")
+    async def wait() -> str:
+        """Wait until the test says so."""
+        await go_on.wait()
+        return "waited"
+
+    async def play() -> None:
+        journal = MemoryJournal()
+        script = [asks(call("wait")), says("done")]
+        async with AgentLoop(ScriptedProvider(script), [wait], journal=journal) as loop:
+            run = await loop.start("the task", run_id=ENDED)
+            while not (session := await session_of(journal)).timeline.at(session.last).main.state == "acting":
+                await asyncio.sleep(0.01)
+            application = DebuggerApplication(session)
+            async with application.run_test(size=(80, 24)) as pilot:
+                there = Shown(application, pilot)
+                assert "the run: not ended" in await there.press("e")
+                go_on.set()
+                await run.wait()
+                while session.timeline.end is None:
+                    await pilot.pause(0.05)
+                await there.settle()
+                assert "the run: success, completed" in there.text
+                assert session.position == session.last
+
+    asyncio.run(asyncio.wait_for(play(), 30))
+
+
+def test_of_a_result_of_many_megabytes_no_more_is_set_than_can_be_read() -> None:
+    @tool(effect="read")
+    def much() -> str:
+        """Much."""
+        return ("x" * 79 + "\n") * 65_536
+
+    async def play() -> None:
+        journal = MemoryJournal()
+        config = AgentConfig(max_tool_result_chars=10**7, context=ContextConfig(max_context_tokens=0))
+        async with AgentLoop(
+            ScriptedProvider([asks(call("much")), says("d" * 10**6)]), [much], config, journal=journal
+        ) as loop:
+            await loop.run("the task", run_id=ENDED)
+        application = DebuggerApplication(await session_of(journal))
+        async with application.run_test(size=(160, 50)) as pilot:
+            there = Shown(application, pilot)
+            await there.press("e")
+            for _ in PANES:
+                await there.press("tab")
+                for view in there.screen.query(PaneView):
+                    assert view.height_needed < 1000
+
+    asyncio.run(play())
 
 
 @pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["80x24", "160x50"])

@@ -16,8 +16,10 @@ import time
 import traceback
 import warnings
 from collections import Counter
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, wait
 from dataclasses import dataclass, field
+from multiprocessing import Value
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -25,6 +27,9 @@ from loop_cases import Case
 from loop_fuzz_kinds import KINDS_OF_LIVES, check
 from loop_invariants import ALL_ROWS
 from loop_lives import Life
+from statewright.presentation.progress import progress_of
+
+LOOK_EVERY_S = 0.5
 
 
 @dataclass
@@ -41,6 +46,10 @@ class Seen:
         self.rows.update({row for _, row in life.rows.taken})
         reason = life.state.stop_reason
         self.ends[f"{life.state.status} {reason}"] += 1
+
+
+COUNTERS: list[Any] = []
+"""In a worker: where it counts its lives, in memory that it shares with the others."""
 
 
 def share(kind: str, examples: int, number: int, shrink: bool) -> Seen:
@@ -60,6 +69,9 @@ def share(kind: str, examples: int, number: int, shrink: bool) -> Seen:
     @given(case=KINDS_OF_LIVES[kind])
     def lives(case: Case) -> None:
         seen.life(check(kind, case))
+        for counter in COUNTERS:
+            with counter.get_lock():
+                counter.value += 1
 
     try:
         lives()
@@ -80,12 +92,18 @@ def main() -> int:
     print(f"fuzz: {chosen.examples} examples, --seed {first} --workers {chosen.workers}", flush=True)
     began_s = time.monotonic()
     each = max(chosen.examples // (len(KINDS_OF_LIVES) * chosen.workers), 1)
-    with ProcessPoolExecutor(chosen.workers) as pool:
+    counter = Value("Q", 0)
+    with (
+        ProcessPoolExecutor(chosen.workers, initializer=COUNTERS.append, initargs=(counter,)) as pool,
+        progress_of("lives") as tell,
+    ):
         jobs = [
             pool.submit(share, kind, each, first + number * len(KINDS_OF_LIVES) + at, not chosen.no_shrink)
             for number in range(chosen.workers)
             for at, kind in enumerate(KINDS_OF_LIVES)
         ]
+        while wait(jobs, timeout=LOOK_EVERY_S).not_done:
+            tell(min(counter.value, each * len(jobs)), each * len(jobs))
         all_seen = [job.result() for job in jobs]
     report(all_seen, time.monotonic() - began_s)
     return 1 if any(seen.failures for seen in all_seen) else 0

@@ -31,7 +31,8 @@ from statewright_states.errors import AuthenticationFailed, ServerFailed
 PRICES = {"scripted:list": ModelPrice(input_usd=1, output_usd="2.5", cached_input_usd=0.1)}
 
 
-def used(reply: LLMResponse, input_tokens: int, output_tokens: int = 0, cached: int = 0) -> LLMResponse:
+def used(reply: LLMResponse, input_tokens: int, output_tokens: int = 2, cached: int = 0) -> LLMResponse:
+    """The reply, counted like this; two output tokens cost as much as five input tokens."""
     return LLMResponse(reply.content, reply.tool_calls, reply.finish_reason, Usage(input_tokens, output_tokens, cached))
 
 
@@ -70,13 +71,13 @@ def test_summaries_judgements_and_empty_summaries_are_paid_too() -> None:
     ]  # fmt: skip
     outcome = play(script, Bench().tools, config)
     assert outcome.status == "success"
-    assert outcome.state.cost_microusd == 1_111_111
+    assert outcome.state.cost_microusd == 1_111_111 + 7 * 5
     assert outcome.state.usage.input_tokens == 1_111_111
 
 
 @pytest.mark.parametrize(("bound", "calls"), [("0.0001", 1), ("0.000101", 2), ("0.0002", 2), (1, 3)])
 def test_no_call_begins_when_the_cost_has_reached_its_bound(bound: object, calls: int) -> None:
-    script = [used(look(1), 100), used(look(2), 100), used(says("done"), 100)]
+    script = [used(look(1), 95), used(look(2), 95), used(says("done"), 95)]
     outcome = play(script, Bench().tools, priced(max_cost_usd=bound))
     assert len(outcome.provider.requests) == calls
     if calls < 3:
@@ -157,7 +158,7 @@ def test_a_run_that_is_taken_up_is_paid_by_the_prices_it_began_with() -> None:
     async def story() -> int:
         journal = MemoryJournal(clock=VirtualClock())
         first = AgentLoop(
-            ScriptedProvider([used(asks(call("look", seconds=9)), 100)]),
+            ScriptedProvider([used(asks(call("look", seconds=9)), 95)]),
             Bench().tools, priced(max_cost_usd=1), journal=journal, clock=VirtualClock(),
         )  # fmt: skip
         task = asyncio.create_task(first.run("the task", run_id=RUN_ID))
@@ -165,12 +166,12 @@ def test_a_run_that_is_taken_up_is_paid_by_the_prices_it_began_with() -> None:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         dear = AgentConfig(budget=BudgetConfig(prices={"scripted:list": ModelPrice(input_usd=900, output_usd=900)}))
-        outcome = await playing([used(says("done"), 100)], Bench().tools, dear, journal=journal, resume=True)
+        outcome = await playing([used(says("done"), 95)], Bench().tools, dear, journal=journal, resume=True)
         return outcome.state.cost_microusd
 
     assert run_virtual(story()) == 200
 
 
 def test_attempts_that_failed_are_counted_and_cost_nothing_that_is_known() -> None:
-    outcome = play([ServerFailed("down"), used(says("done"), 100)], config=priced())
+    outcome = play([ServerFailed("down"), used(says("done"), 95)], config=priced())
     assert (outcome.state.model_calls, outcome.state.cost_microusd) == (2, 100)

@@ -183,6 +183,37 @@ def test_what_really_comes_of_an_effect_that_was_failed_reaches_nobody() -> None
     scene(work)
 
 
+def test_a_request_whose_reply_waits_can_still_fail_and_the_reply_is_nobodys() -> None:
+    async def work() -> None:
+        async with agent([says("unheard"), DONE]) as loop, loop.step("the task", run_id=RUN_ID) as stepper:
+            async for held in stepper:
+                if isinstance(held.event, AttemptReplied) and held.instance == "call-1" and not stepper.state.interference:
+                    failed = await stepper.inject("429")
+                    assert [one.kind for one in stepper.inbox] == ["call.AttemptFailed"]
+                    assert failed.interference is not None
+            await check_run(loop.journal, stepper.state)
+            assert (stepper.state.final_output, stepper.state.interference) == ("done", 1)
+            (shape,) = await marked(loop.journal)
+            assert (shape["data"]["error"], shape["data"]["status_code"]) == ("RateLimited", 429)
+
+    scene(work)
+
+
+@pytest.mark.parametrize(("fault", "outcome"), [("tool error", "failed"), ("malformed", "returned")])
+def test_a_tool_whose_result_waits_can_still_fail(fault: str, outcome: str) -> None:
+    async def work() -> None:
+        async with agent([LOOK, DONE]) as loop, loop.step("the task", run_id=RUN_ID) as stepper:
+            await stepper.run_to(lambda held: isinstance(held.event, ToolReturned))
+            await stepper.inject(fault)
+            state = await stepper.go_on()
+            await check_run(loop.journal, state)
+            (result,) = state.steps[0].tool_results
+            assert (result.outcome, state.interference) == (outcome, 1)
+            assert "injected by whoever steps through the run" in result.result
+
+    scene(work)
+
+
 def test_what_was_injected_comes_before_what_waits() -> None:
     async def work() -> None:
         async with agent([LOOK, DONE]) as loop, loop.step("the task", run_id=RUN_ID) as stepper:

@@ -17,13 +17,15 @@ from statewright import (
     EvaluationMode,
     LLMResponse,
     OnLimit,
+    Usage,
 )
 from statewright_states.errors import ContextOverflow, ServerFailed
+from statewright_states.frozen import replace
 
 
-def different(count: int, tokens: int = 0) -> list[LLMResponse]:
+def different(count: int) -> list[LLMResponse]:
     """Replies that ask for one call each, never the same."""
-    return [asks(call("look", at=str(number)), tokens=tokens) for number in range(count)]
+    return [asks(call("look", at=str(number))) for number in range(count)]
 
 
 # -- steps -----------------------------------------------------------------------------------------------------------
@@ -137,7 +139,8 @@ def test_retries_count_against_the_budget_of_model_calls() -> None:
 
 
 def test_tokens_are_bounded() -> None:
-    outcome = play(different(3, tokens=100), Bench().tools, bounded(max_total_tokens=300))
+    script = [replace(reply, usage=Usage(90, 10)) for reply in different(3)]
+    outcome = play(script, Bench().tools, bounded(max_total_tokens=300))
     assert outcome.reason == "budget_exceeded"
     assert outcome.state.usage.total_tokens == 300
 

@@ -167,6 +167,24 @@ def test_a_run_that_is_left_at_any_step_is_taken_up_and_ends_as_it_should(steps:
     scene(work)
 
 
+def test_the_time_for_which_a_developer_looked_is_no_time_in_which_the_run_worked() -> None:
+    async def work() -> None:
+        script: list[Item] = [asks(call("look")), Delay(20), says("done")]
+        config = AgentConfig(run_timeout_s=60)
+        async with agent(script, config) as loop:
+            async with loop.step("the task", run_id=RUN_ID) as stepper:
+                for _ in range(4):
+                    await stepper.next_held()
+                    await asyncio.sleep(LONG_S)
+                    await stepper.step()
+            async with agent(script[1:], config, journal=loop.journal) as later:
+                state = await later.resume(RUN_ID)
+                await check_run(later.journal, state)
+                assert (state.status, state.stop_reason) == ("success", "completed")
+
+    scene(work)
+
+
 def test_a_run_that_is_unpaused_in_the_middle_goes_on_and_can_be_paused_again() -> None:
     async def work() -> None:
         script = [asks(call("look", seconds=1)), asks(call("look", seconds=2)), says("done")]
@@ -239,6 +257,25 @@ def test_a_decision_from_another_process_is_found_while_the_run_is_paused() -> N
                 await elsewhere.decide(RUN_ID, "c1", True, actor="grace")
             await asyncio.sleep(2)
             assert [held.kind for held in stepper.inbox] == ["tool.ApprovalGiven"]
+
+    scene(work)
+
+
+def test_the_event_that_was_shown_first_is_applied_first_whoever_decides_meanwhile() -> None:
+    async def work() -> None:
+        journal = MemoryJournal(clock=VirtualClock())
+        script = [asks(call("pay")), says("done")]
+        loop = agent(script, journal=journal, approver=Person(after_s=30))
+        async with loop, loop.step("the task", run_id=RUN_ID) as stepper:
+            held = await stepper.run_to(lambda held: held.kind == "tool.ApprovalGiven")
+            assert held is not None
+            async with agent([], journal=journal) as elsewhere:
+                await elsewhere.decide(RUN_ID, "c1", False, actor="grace")
+            await stepper.step()  # what was shown is applied, whoever has decided meanwhile
+            assert (await stepper.next_held() or held).delivery is not held.delivery
+            state = await stepper.go_on()
+            assert [result.outcome for result in state.steps[0].tool_results] == ["returned"]
+            await check_run(loop.journal, state)
 
     scene(work)
 

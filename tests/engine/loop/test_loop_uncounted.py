@@ -26,6 +26,9 @@ from statewright import (
 )
 from statewright.cli.outcome import summary
 from statewright.journal.verify import verify
+from statewright.presentation.event_words import tokens_in_words
+from statewright_states.call.events import AttemptReplied
+from statewright_states.frozen import replace
 from statewright_states.words.messages import Message, Usage
 from statewright_states.words.parts import ReasoningPart
 
@@ -114,6 +117,35 @@ def estimated(outcome: Outcome) -> list[tuple[int, int]]:
     shapes = asyncio.run(shapes_of(outcome.journal, RUN_ID))
     replies = [shape["data"] for shape in shapes if shape.get("event") == "AttemptReplied"]
     return [(reply["estimated_input_tokens"], reply["estimated_output_tokens"]) for reply in replies]
+
+
+@pytest.mark.parametrize(
+    ("counted", "words"),
+    [(Usage(input_tokens=20), "20 tokens in, about {} out"), (Usage(output_tokens=5), "about {} tokens in, 5 out")],
+    ids=["no reply", "no request"],
+)
+def test_what_a_provider_leaves_out_of_its_count_is_estimated_and_the_rest_believed(counted: Usage, words: str) -> None:
+    outcome = play([LLMResponse(content="forty two " * 40, finish_reason="stop", usage=counted)])
+    ((asked, said),) = estimated(outcome)
+    assert (asked > 0, said > 90) == (counted.input_tokens == 0, counted.output_tokens == 0)
+    assert outcome.state.usage == replace(
+        counted,
+        input_tokens=counted.input_tokens or asked,
+        output_tokens=counted.output_tokens or said,
+        estimated_tokens=asked or said,
+    )
+    told = AttemptReplied(1, "", None, None, "stop", counted.input_tokens, counted.output_tokens, 0, 0, 0)
+    told = replace(told, estimated_input_tokens=asked, estimated_output_tokens=said)
+    assert tokens_in_words(told) == words.format(asked or said)
+
+
+@pytest.mark.parametrize(("budget", "spent"), [(TOKENS, "max_total_tokens"), (COST, "max_cost_usd")], ids=["tokens", "cost"])
+def test_a_budget_holds_where_only_requests_are_counted(budget: BudgetConfig, spent: str) -> None:
+    long = [asks(call("look", at=f"place {number}"), text="so far " * 100) for number in range(40)]
+    script = [LLMResponse(parts=each.parts, finish_reason=each.finish_reason, usage=Usage(input_tokens=1)) for each in long]
+    outcome = play(script, Bench().tools, AgentConfig(budget=budget, context=NO_SUMMARIES))
+    assert (outcome.reason, outcome.state.budget_spent) == ("budget_exceeded", spent)
+    assert 1 < len(outcome.provider.requests) < 20
 
 
 def test_requests_for_every_purpose_are_estimated() -> None:

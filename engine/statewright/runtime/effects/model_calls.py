@@ -212,9 +212,8 @@ class ModelCalls:
     def _replied(self, command: SendRequest, model: str, request: ModelRequest, response: LLMResponse) -> AttemptReplied:
         payloads = self._execution.payloads
         parts = _with_own_ids(response.parts, command.call)
-        message, usage, estimated = Message("assistant", parts=parts), response.usage or Usage(), Usage()
-        if not usage.total_tokens:  # a budget would never be used up otherwise
-            estimated = self._estimated(command, request, message)
+        message, usage = Message("assistant", parts=parts), response.usage or Usage()
+        estimated = self._estimated(command, request, message, usage)
         return AttemptReplied(
             send=command.send,
             message=payloads.put_message(message),
@@ -231,14 +230,18 @@ class ModelCalls:
             estimated_output_tokens=estimated.output_tokens,
         )
 
-    def _estimated(self, command: SendRequest, request: ModelRequest, reply: Message) -> Usage:
-        """About how many tokens a request and its reply have, where the provider does not say."""
+    def _estimated(self, command: SendRequest, request: ModelRequest, reply: Message, counted: Usage) -> Usage:
+        """About how many tokens a request and its reply have, as far as the provider does not say: budgets need it."""
+        estimates = self._execution.conversation.estimates
+        asked = 0 if counted.input_tokens else self._estimated_request(command, request)
+        return Usage(asked, estimates.of((reply,)) if reply.parts and not counted.output_tokens else 0)
+
+    def _estimated_request(self, command: SendRequest, request: ModelRequest) -> int:
         conversation, facts = self._execution.conversation, cast("CallFacts", self._execution.instances[command.call].facts)
-        estimates = conversation.estimates
         # The size of a conversation is kept as it grows; a summary's or a judge's request is short, or made but once.
         talking = facts.purpose in (Purpose.GENERATION, Purpose.CLOSING)
-        said = conversation.estimate_tokens() if talking else estimates.of(request.messages)
-        return Usage(said + tools_tokens(request.tools), estimates.of((reply,)) if reply.parts else 0)
+        said = conversation.estimate_tokens() if talking else conversation.estimates.of(request.messages)
+        return said + tools_tokens(request.tools)
 
     def _asked_if(self, command: SendRequest, parts: Sequence[Part]) -> tuple[AskedIf, ...]:
         """What the ``ask_if`` of tools says of the calls of a reply."""

@@ -270,11 +270,11 @@ class ToolRuns:
             else:
                 values = parse_arguments(tool, arguments) if parsed is None else parsed
                 result = await self._equipment.execution.run(tool, self._with_context(cause, request, tool, values))
-            event = self._returned(request, result)
+            event = self.returned(request, result)
         except ResultNotShown as hidden:
-            event = self._returned(request, hidden.message)
+            event = self.returned(request, hidden.message)
         except (ToolRaised, BadArguments) as error:
-            event = self._failed(request, error.message)
+            event = self.failed(request, error.message)
         self.children.end([name], partial(self._deliver, "tool", name, event, cause))
 
     def _with_context(self, cause: str, request: ToolRequest, tool: Tool, values: dict[str, Any]) -> dict[str, Any]:
@@ -286,7 +286,8 @@ class ToolRuns:
         surroundings = CallSurroundings(inputs.run_id, call, self.children, self._equipment)
         return values | {parameter: surroundings.context(inputs.session)}
 
-    def _returned(self, request: ToolRequest, result: str) -> ToolReturned | ToolFailed:
+    def returned(self, request: ToolRequest, result: str) -> ToolReturned | ToolFailed:
+        """The event of a tool that has returned; guards may withhold its result."""
         kept = self._kept(request, result, failed=False)
         if kept.objection is not None:
             return self._withheld(request, kept)
@@ -295,7 +296,8 @@ class ToolRuns:
         full = payloads.put(encode(result)) if shown != result else None
         return ToolReturned(full, payloads.put_message(prompts.tool_message(request.call_id, shown)), kept.decisions)
 
-    def _failed(self, request: ToolRequest, error: str) -> ToolFailed:
+    def failed(self, request: ToolRequest, error: str) -> ToolFailed:
+        """The event of a tool that has raised."""
         kept = self._kept(request, error, failed=True)
         if kept.objection is not None:
             return self._withheld(request, kept)
