@@ -109,7 +109,7 @@ BUDGET = BudgetConfig(max_model_calls=12, max_total_tokens=20_000, max_cost_usd=
 async def record(path: Path) -> None:
     """Make the runs: one in which much happens, one with a very long result, one that is taken up, a family, and orders."""
     journal = SQLiteJournal(path, durability="memory", clock=VirtualClock())
-    busy = [
+    busy: list[Any] = [
         ServerFailed("the service is out of order", where="scripted:list"),
         Delay(3.0),
         replies(
