@@ -11,6 +11,7 @@ from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from golden_runs import restored, scripts
 from orders import ORDER, OrderPlaced, PickedUp, Till
