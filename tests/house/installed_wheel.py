@@ -22,7 +22,7 @@ from tempfile import TemporaryDirectory
 ROOT = Path(__file__).parents[2]
 BUILD_TIMEOUT_S, INSTALL_TIMEOUT_S, COMMAND_TIMEOUT_S = 300, 300, 60
 RELATIVE_LINK = re.compile(r"\]\((?!https?://|#)[^)]*\)")
-DEVELOPMENT = ("pytest", "hypothesis", "mypy", "statemachine", "pathspec")
+DEVELOPMENT = ("pytest", "hypothesis", "mypy", "statemachine", "pathspec", "textual")
 """What only developing, or an extra, needs: the wheel must do without."""
 FIRST_COMMANDS = (
     (["--version"], "statewright "),

@@ -15,7 +15,7 @@ from statewright.agent.arguments import LAST
 from statewright.cli.check import OwnTable, table_named
 from statewright.cli.decide import leave_decision_of
 from statewright.cli.exits import Exit
-from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, actor_named
+from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, actor_if_known, actor_named
 from statewright.cli.runs import resolve_run
 from statewright.core.run_timeline import RunTimeline
 from statewright.debugger.commands import carry_out
@@ -79,7 +79,14 @@ async def _session(
         return await leave_decision_of(options, run_id, call, approve, actor_named(actor), comment)
 
     timeline = await RunTimeline.open(store, run_id, table)
-    return DebugSession(store, timeline, again=options.again(), decide=decide, named=lambda other: resolve_run(store, other))
+    return DebugSession(
+        store,
+        timeline,
+        again=options.again(),
+        decide=decide,
+        named=lambda other: resolve_run(store, other),
+        by=actor_if_known(actor) or "",
+    )
 
 
 async def on_screen(session: DebugSession) -> None:

@@ -48,6 +48,7 @@ class LiveDebugging:
                 decide=decide,
                 named=lambda other: resolve_run(journal, other),
                 stepper=stepper,
+                by=self.actor,
             )
             session.go_to(session.last)
             if self.plain:

@@ -5,12 +5,14 @@ Whatever changes a run goes by the ways that are there for everybody, and is on 
 
 from __future__ import annotations
 
+import re
 from io import StringIO
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 
 from statewright.agent import assemble
+from statewright.core.edits import Edit
 from statewright.core.fork import fork
 from statewright.debugger.answers import DebugAnswer, position_lines, saying
 from statewright.debugger.looking import all_facts_pane, commands_pane, machine_pane, messages_pane, why_pane
@@ -21,6 +23,7 @@ from statewright_states.errors import ConfigurationError
 from statewright_states.tool.table import TOOL
 
 SAVED_COLUMNS = 120
+WEB_FONTS = re.compile(r"@font-face\s*\{[^}]*\}\s*")
 AWAITED = "awaiting_approval"
 
 
@@ -61,12 +64,16 @@ async def fork_here(session: DebugSession, argument: str) -> DebugAnswer:
         raise ConfigurationError(
             f"{argument!r} is no entry", where="fork", cure=f"type `fork`, or `fork N` (0 to {session.last})"
         )
-    at, run_id = int(argument) if argument else session.position, assemble.names(assemble.clock()).run_id()
-    await fork(session.journal, session.timeline.run_id, at, run_id)
+    return await forked(session, int(argument) if argument else session.position)
+
+
+async def forked(session: DebugSession, entry: int, edit: Edit | None = None) -> DebugAnswer:
+    """A new run that begins with the entries up to this one, and with an edited one where something is edited."""
+    run_id = assemble.names(assemble.clock()).run_id()
+    await fork(session.journal, session.timeline.run_id, entry, run_id, edit=edit, by=session.by)
     go_on = f"{program()} resume {typed(run_id)}{session.again}"
-    return saying(
-        f"forked: {run_id} begins with the entries up to {at} of this run", f"go on: {go_on}", f"step: {go_on} --debug"
-    )
+    what = f"the entries up to {entry} of this run" + (f", and an edited entry {entry + 1}" if edit is not None else "")
+    return saying(f"forked: {run_id} begins with {what}", f"go on: {go_on}", f"step: {go_on} --debug")
 
 
 async def copy(session: DebugSession, argument: str) -> DebugAnswer:
@@ -87,8 +94,14 @@ async def save(session: DebugSession, argument: str) -> DebugAnswer:
     await session.read()
     console = Console(record=True, width=SAVED_COLUMNS, file=StringIO(), force_terminal=True, color_system="standard")
     console.print(view(session))
-    write_new(path, console.export_svg(title="Statewright") if path.suffix == ".svg" else console.export_text())
+    picture = path.suffix == ".svg"
+    write_new(path, without_web_fonts(console.export_svg(title="Statewright")) if picture else console.export_text())
     return saying(f"saved: {path}")
+
+
+def without_web_fonts(svg: str) -> str:
+    """The picture without fonts of a web server: whoever looks at it asks nobody for anything."""
+    return WEB_FONTS.sub("", svg)
 
 
 def write_new(path: Path, text: str) -> None:

@@ -22,7 +22,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 from textual.worker import Worker
 
-from statewright.debugger.acting import write_new
+from statewright.debugger.acting import without_web_fonts, write_new
 from statewright.debugger.answers import DebugAnswer, waiting_lines
 from statewright.debugger.commands import COMMANDS, DebugCommand, carry_out, command_of, help_lines
 from statewright.debugger.dialogs import CommandLine, TextDialog
@@ -245,7 +245,7 @@ class DebuggerScreen(Screen[None]):
         """Carry it out; a picture is taken of this very screen."""
         file = Path(line.strip().removeprefix(command.name).strip())
         if command.name == "save" and file.suffix == ".svg":
-            write_new(file, self.application.export_screenshot(title="statewright debug"))
+            write_new(file, without_web_fonts(self.application.export_screenshot(title="statewright debug")))
             return DebugAnswer(notice=f"saved: {file}")
         return await carry_out(self.session, line)
 

@@ -112,7 +112,7 @@ COMMANDS: tuple[DebugCommand, ...] = (
         asks=True,
         footer="inject",
     ),
-    DebugCommand("edit", "TEXT", "put it in place of what the next event of a live run brings", interfering.edit),
+    DebugCommand("edit", "TEXT", "put it in place of what the next event brings; of a record, in a fork", interfering.edit),
     DebugCommand("leave", "", "let a live run go on by itself, and leave", interfering.leave),
     DebugCommand("copy", "", "the command line that opens this view", acting.copy, ("y",)),
     DebugCommand("save", "FILE", "what is seen, as .svg or as .txt", acting.save),

@@ -36,6 +36,7 @@ class DebugSession:
 
     ``again`` is what names the journal on a command line, with a blank before it; ``decide`` leaves decisions of a person,
     ``named`` finds a run by what somebody types for it. ``stepper`` holds a live run, which waits here before each event.
+    ``by`` is who edits and injects, for the record.
     """
 
     def __init__(
@@ -47,12 +48,14 @@ class DebugSession:
         decide: LeaveDecision | None = None,
         named: FindRun | None = None,
         stepper: Stepper | None = None,
+        by: str = "",
     ) -> None:
         self.journal = journal
         self.timeline = timeline
         self.again = again
         self.decide = decide
         self.stepper = stepper
+        self.by = by
         self.goes_on = False
         """Whether a live run is to go on by itself when the debugger has been left."""
         self._named = named

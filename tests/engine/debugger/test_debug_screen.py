@@ -188,7 +188,9 @@ def test_a_picture_of_this_very_screen_is_saved(journal: MemoryJournal, tmp_path
         there.screen.action_carry_out(f"save {tmp_path / 'screen.svg'}")
         await there.settle()
         assert "saved" in there.text
-        assert "RUN-" in (tmp_path / "screen.svg").read_text()
+        picture = (tmp_path / "screen.svg").read_text()
+        assert "RUN-" in picture
+        assert "@font-face" not in picture
 
     shown(journal, scene)
 
@@ -210,11 +212,12 @@ def test_who_waits_is_seen_and_a_decision_goes_where_it_is_left(journal: MemoryJ
 
 
 def test_a_run_that_is_being_written_is_followed_from_its_end() -> None:
-    go_on = asyncio.Event()
+    began, go_on = asyncio.Event(), asyncio.Event()
 
     @tool(effect="read")
     async def wait() -> str:
         """Wait until the test says so."""
+        began.set()
         await go_on.wait()
         return "waited"
 
@@ -223,8 +226,8 @@ def test_a_run_that_is_being_written_is_followed_from_its_end() -> None:
         script = [asks(call("wait")), says("done")]
         async with AgentLoop(ScriptedProvider(script), [wait], journal=journal) as loop:
             run = await loop.start("the task", run_id=ENDED)
-            while not (session := await session_of(journal)).timeline.at(session.last).main.state == "acting":
-                await asyncio.sleep(0.01)
+            await began.wait()
+            session = await session_of(journal)
             application = DebuggerApplication(session)
             async with application.run_test(size=(80, 24)) as pilot:
                 there = Shown(application, pilot)

@@ -34,7 +34,8 @@ def debugging(journal: MemoryJournal, check: Callable[[DebugSession], Awaitable[
 
 MOVES = st.sampled_from(
     [
-        "next", "next 3", "back", "back 2", "start", "end", "goto 5", "goto 999", "continue", "n", "p", "g", "e", "c", "", "?",
+        "next", "next 3", "back", "back 2", "start", "end", "goto 5", "goto 9", "goto 10", "goto 999",
+        "continue", "n", "p", "g", "e", "c", "", "?",
         *(f"{word} {kind}" for word in ("next", "previous") for kind in KINDS),
         "next row RUN-12", "previous state acting", "next tool call look", "search look", "search", "break state=acting",
         "break text=seen", "break tokens=100", "break clear", "watch step", "watch clear", "machine call", "diff 1 3", "where",
@@ -112,11 +113,13 @@ def test_each_kind_is_found_forwards_and_back_and_nothing_else_is(journal: Memor
             session.go_to(0)
             while "there is no" not in await answered(session, f"next {kind}"):
                 found.append(session.position)
+                assert len(found) <= timeline.last
             assert found == those
             session.go_to(timeline.last)
             back = [timeline.last] if timeline.last in those else []
             while "there is no" not in await answered(session, f"previous {kind}"):
                 back.append(session.position)
+                assert len(back) <= timeline.last
             assert back == those[::-1]
             assert those or kind in ("refusal", "ignored"), f"the run has no {kind} to be found"
 
@@ -316,6 +319,28 @@ def test_a_fork_begins_with_the_entries_up_to_the_position_and_leaves_the_run_al
     debugging(journal, check)
 
 
+def test_what_comes_next_is_edited_in_a_fork_that_says_so(journal: MemoryJournal) -> None:
+    async def check(session: DebugSession) -> None:
+        with pytest.raises(ConfigurationError, match="nothing that comes next can be another"):
+            await carry_out(session, "edit x")
+        await carry_out(session, "next state evaluating")
+        await carry_out(session, "back")
+        said = await answered(session, "edit Nothing was found.")
+        edited = await RunTimeline.open(journal, said.removeprefix("forked: ").split()[0])
+        assert edited.last == session.position + 1
+        marks = [one.interference for one in edited.entry(edited.last).decisions if one.interference is not None]
+        assert [(mark.how, mark.by) for mark in marks] == [("edited", "Ada")]
+        assert "Nothing was found." in (await edited.moment(edited.last)).messages[-1].content
+        await carry_out(session, "end")
+        with pytest.raises(ConfigurationError, match="no event follows here"):
+            await carry_out(session, "edit x")
+
+    async def scene() -> None:
+        await check(await session_of(journal, by="Ada"))
+
+    asyncio.run(scene())
+
+
 def test_what_is_seen_is_saved_as_a_picture_or_as_text_and_never_over_a_file(journal: MemoryJournal, tmp_path: Path) -> None:
     async def check(session: DebugSession) -> None:
         await carry_out(session, "end")
@@ -323,6 +348,7 @@ def test_what_is_seen_is_saved_as_a_picture_or_as_text_and_never_over_a_file(jou
         await carry_out(session, f"save {picture}")
         await carry_out(session, f"save {text}")
         assert picture.read_text().startswith("<svg")
+        assert 'url("http' not in picture.read_text()
         assert "the run ends here: partial, max_steps" in text.read_text()
         assert "why not" in text.read_text()
         text.write_text("mine")
