@@ -203,7 +203,9 @@ class DebuggerScreen(Screen[None]):
         where = f"entry {session.position} of {session.last}"
         elapsed = seconds(moment.elapsed_us / 1_000_000)
         told = [where, elapsed, f"{main.name}: {main.state}", f"the run: {stands}", timeline.run_id]
-        return Text(one_line("  ".join(told)), no_wrap=True, overflow="ellipsis")
+        head = Text(one_line("  ".join(told)), no_wrap=True)
+        head.truncate(max(self.size.width - 2, 1), overflow="ellipsis", pad=True)
+        return head
 
     def _tabs(self) -> Content:
         """The names of the panes; brackets stand around the one that is shown, so that no colour has to say it."""
