@@ -122,6 +122,7 @@ class Stepper:
 
     def leave(self) -> RunHandle[AgentState]:
         """Let the run go on for good, as one that nobody waits for: leaving the block does not end its driving."""
+        self._stepping.crash_before("", 0)
         self.unpause()
         self._left = True
         return self._driven
@@ -230,6 +231,7 @@ class Stepper:
     async def go_on(self) -> AgentState:
         """Let the run go, and wait until it ends or waits for a person. Raises what ``run`` raises."""
         self.unpause()
+        await self._until(lambda: False)
         return await self._driven.wait()
 
     # -- interfering -------------------------------------------------------------------------------------------------
@@ -264,11 +266,14 @@ class Stepper:
 
         What waits is lost. The events of the resumption are marked. A thread of a tool goes on: it cannot be ended.
         """
+        paused = self._stepping.paused
         await self._driven.aclose()
         self._stepping = Stepping(self._changed, Interference(Tampering.INJECTED, "crash", self._by))
         self._shown = None
         self._handle = await self._take_up(self.run_id, self._stepping)
         self._handle.when_done(self._changed)
+        if not paused:
+            self.unpause()
 
     def crash_before(self, command: str, number: int = 1) -> None:
         """Have ``crash`` happen when a command of this name is on record, before anything is done about it.

@@ -58,13 +58,14 @@ class WatchedRuns:
             found += self._is_wanted(line)
             if line != before and self._is_wanted(line):
                 changed.append(line)
-        self._forget_the_oldest()
+        if self._limit and changed:
+            self._forget_the_oldest()
         return changed[::-1]
 
     def _forget_the_oldest(self) -> None:
         """No more are kept than are to be listed: ended ones go first, so that none is lost that still goes on."""
         listed = [key for key, line in self._lines.items() if self._is_wanted(line)]
-        over = len(listed) - self._limit if self._limit else 0
+        over = len(listed) - self._limit
         for key in sorted(listed, key=lambda key: (key in self._open, key))[: max(over, 0)]:
             del self._lines[key]
             self._open.pop(key, None)

@@ -6,13 +6,14 @@ Whatever is shown is cut before it is set, so that a result of many megabytes co
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
+from functools import lru_cache
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
 from statewright.presentation.layout import arguments_in_brief, result_in_brief
-from statewright.presentation.lines import Line, Lines
+from statewright.presentation.lines import KeptLines, Line, Lines
 from statewright.presentation.markdown_text import markdown_text
 from statewright.presentation.output import one_line
 from statewright.presentation.panes import ADDED, cut
@@ -22,6 +23,8 @@ from statewright_states.words.parts import Attachment, OpaquePart, ReasoningPart
 ROLE_STYLES: Mapping[str, str] = {"system": "dim", "user": "bold blue", "assistant": "bold green", "tool": "bold magenta"}
 FOLDED, UNFOLDED = "▸", "▾"
 INDENT = 2
+MAX_KEPT = 2048
+"""So many messages are kept as they were set."""
 NOTHING_UNFOLDED: tuple[int, ...] = ()
 
 
@@ -48,15 +51,17 @@ def called_names(messages: Sequence[Message]) -> Mapping[str, str]:
     return {call.id: call.name for message in messages for call in message.tool_calls}
 
 
+@lru_cache(maxsize=MAX_KEPT)
 def message_pane(message: Message, *, unfolded: bool = False, name: str | None = None, new: bool = False) -> RenderableType:
     """One message: who speaks, then its parts. ``name`` is the tool of a result, ``new`` marks what a step has added.
 
     Folded, a system prompt, a result and the arguments of a call take a line each; what persons and models say is shown whole.
+    It is kept with its lines, so that a step through a long conversation sets what is new alone.
     """
     mark = (f"{ADDED} " if new else "", "bold")
     about = one_line("  ".join(filter(None, (name, message.tool_call_id))))
     head = Text.assemble(mark, (message.role, ROLE_STYLES.get(message.role, "bold")), (f"  {about}" if about else "", "dim"))
-    return Group(head, *(Padding(part, (0, 0, 0, INDENT)) for part in _parts(message, unfolded=unfolded)))
+    return KeptLines(Group(head, *(Padding(part, (0, 0, 0, INDENT)) for part in _parts(message, unfolded=unfolded))))
 
 
 def _parts(message: Message, *, unfolded: bool) -> Iterator[RenderableType]:

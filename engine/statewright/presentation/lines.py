@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.text import Text
 
 from statewright.presentation.layout import folded
@@ -47,6 +48,24 @@ class Lines:
         """The lines, folded on a terminal."""
         for line in self.lines:
             yield folded(line.text, options.max_width, line.indent) if options.is_terminal else line.text
+
+
+class KeptLines:
+    """A Rich renderable that never changes: its lines are made once for each width, and kept for the last one."""
+
+    def __init__(self, renderable: RenderableType) -> None:
+        self._renderable = renderable
+        self._columns = -1
+        self._lines: list[list[Segment]] = []
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The lines, as they were made for this width."""
+        if self._columns != options.max_width:
+            self._lines = console.render_lines(self._renderable, options.update(height=None), pad=False)
+            self._columns = options.max_width
+        for line in self._lines:
+            yield from line
+            yield Segment.line()
 
 
 def labelled(label: str, said: Text, hang: int = 0, shift: int = 0) -> Line:

@@ -242,6 +242,24 @@ def test_a_crash_leaves_no_trace_and_the_resumption_is_marked() -> None:
     scene(work)
 
 
+def test_a_crash_that_was_ordered_comes_in_a_run_that_goes_on_too_and_not_in_one_that_was_left() -> None:
+    async def work() -> None:
+        async with agent([LOOK, DONE]) as loop:
+            async with loop.step("the task", run_id=RUN_ID) as stepper:
+                stepper.crash_before("StartTool")
+                state = await stepper.go_on()
+                await check_run(loop.journal, state)
+                assert (state.status, state.interference) == ("success", 2)
+            assert [shape["instance"] for shape in await marked(loop.journal)] == ["run", "tool-1.1"]
+        async with agent([LOOK, DONE]) as loop:
+            async with loop.step("the task", run_id=RUN_ID) as stepper:
+                stepper.crash_before("StartTool")
+                handle = stepper.leave()
+            assert (await handle.wait()).interference == 0
+
+    scene(work)
+
+
 def test_a_run_can_be_left_to_go_on_by_itself() -> None:
     async def work() -> None:
         async with agent([Delay(9), LOOK, DONE]) as loop:

@@ -12,10 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
-from rich.console import Console, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 from statewright.core.moment import MISSING_FACT, CommandUnderWay, FactChange, InstanceNow, MomentChange, StateChange
 from statewright.presentation.conversation import conversation_pane
+from statewright.presentation.lines import KeptLines
 from statewright.presentation.output import HARMLESS
 from statewright.presentation.panes import change_pane, entry_pane, facts_pane, instances_pane, under_way_pane
 from statewright_states.frozen import dataclass
@@ -209,22 +210,28 @@ def test_what_is_unfolded_is_shown_whole_and_the_rest_stays_folded() -> None:
     assert "▸ You look" in text
 
 
+class Counting(str):
+    """A text that counts how much of it anybody has looked at."""
+
+    __slots__ = ()
+    seen = 0
+
+    def __getitem__(self, key: Any) -> str:
+        piece = super().__getitem__(key)
+        Counting.seen += len(piece)
+        return piece
+
+    def __iter__(self) -> Any:
+        Counting.seen += len(self)
+        return super().__iter__()
+
+    def isprintable(self) -> bool:
+        Counting.seen += len(self)
+        return super().isprintable()
+
+
 def test_a_result_of_five_megabytes_is_cut_before_it_is_set() -> None:
-    class Counting(str):
-        """A text that counts how much of it anybody has looked at."""
-
-        __slots__ = ()
-        seen = 0
-
-        def __getitem__(self, key: Any) -> str:
-            piece = super().__getitem__(key)
-            Counting.seen += len(piece)
-            return piece
-
-        def __iter__(self) -> Any:
-            Counting.seen += len(self)
-            return super().__iter__()
-
+    Counting.seen = 0
     roles: tuple[Role, ...] = ("tool", "assistant", "user")
     for role in roles:
         message = Message(role, parts=[TextPart(Counting("word \x1b " * 800_000))])
@@ -234,6 +241,32 @@ def test_a_result_of_five_megabytes_is_cut_before_it_is_set() -> None:
             told = "5,600,000 characters" if role == "tool" else "and 5,580,000 more"
             assert told in text[:200] + text[-200:]
     assert Counting.seen < 200_000
+
+
+def test_a_step_through_a_conversation_sets_what_is_new_alone_and_another_width_sets_all_again() -> None:
+    talk = [Message("user", parts=[TextPart(Counting(f"**{number}** " * 30))]) for number in range(20)]
+    first = shown(conversation_pane(talk), 78)
+    Counting.seen = 0
+    assert shown(conversation_pane(talk), 78) == first
+    assert Counting.seen == 0
+    shown(conversation_pane([*talk, Message("user", parts=[TextPart(Counting("new"))])], said=0), 78)
+    assert 0 < Counting.seen < 20
+    narrow = shown(conversation_pane(talk), 40)
+    assert max(map(cell_len, narrow.splitlines())) <= 40
+    assert "".join(narrow.split()) == "".join(first.split())
+
+
+def test_lines_that_are_kept_are_made_once_for_each_width() -> None:
+    made: list[int] = []
+
+    class Told:
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            made.append(options.max_width)
+            yield "as wide as may be"
+
+    kept = KeptLines(Told())
+    assert [shown(kept, width) for width in (30, 30, 20, 20)] == ["as wide as may be"] * 4
+    assert made == [30, 20]
 
 
 def test_other_parts_are_named_and_not_set() -> None:
