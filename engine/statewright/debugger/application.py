@@ -149,6 +149,11 @@ class DebuggerScreen(Screen[None]):
         if (problem := self.session.timeline.problem) is not None:
             self.notify_in_line(f"damaged: {problem.what} ({problem.where})", wrong=True)
 
+    def on_unmount(self) -> None:
+        """Nobody looks any more at what a live run does."""
+        if self.session.stepper is not None:
+            self.session.stepper.on_change = None
+
     def on_resize(self) -> None:
         """Other columns may be seen now."""
         self.call_after_refresh(self.show)
@@ -332,6 +337,13 @@ class DebuggerApplication(App[None]):
     def __init__(self, session: DebugSession) -> None:
         super().__init__(watch_css=False)
         self.session = session
+
+    @property
+    def debugger(self) -> DebuggerScreen:
+        """The screen below whatever lies over it."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, DebuggerScreen)
+        return screen
 
     def get_default_screen(self) -> Screen[None]:
         """The only one."""
