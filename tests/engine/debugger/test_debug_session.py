@@ -338,7 +338,7 @@ def test_what_comes_next_is_edited_in_a_fork_that_says_so(journal: MemoryJournal
         assert edited.last == session.position + 1
         marks = [one.interference for one in edited.entry(edited.last).decisions if one.interference is not None]
         assert [(mark.how, mark.by) for mark in marks] == [("edited", "Ada")]
-        assert "Nothing was found." in (await edited.moment(edited.last)).messages[-1].content
+        assert (await edited.moment(edited.last)).messages[-1].content == "Nothing was found."
         await carry_out(session, "end")
         with pytest.raises(ConfigurationError, match="no event follows here"):
             await carry_out(session, "edit x")
