@@ -19,7 +19,7 @@ export SUMMARY
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage journals wheel check bench clean
+.PHONY: help setup demo test fuzz lint format types version generated diagrams traceability evidence coverage browser journals wheel check bench clean
 
 help: ## list these targets
 	@echo "Needs Python 3.11 or newer. The first target that is run sets up .venv over the network, in a minute or two."
@@ -76,6 +76,12 @@ coverage: $(VENV)/development ## run the tests and demand 100 % of states/ and 9
 	$(BIN)/coverage report --include 'states/*' --fail-under 100
 	$(BIN)/coverage report --omit 'states/*' --fail-under 95
 
+# Its tests are no part of `make test`, which needs Python and make alone. Nothing is sent anywhere: the network of the browser is off.
+browser: $(VENV)/development build/axe ## look at the reports in Chromium, with axe-core; needs chromium, poppler-utils and npm
+	@for program in chromium pdftotext pdfinfo; do command -v $$program >/dev/null || { \
+		echo >&2 "'make browser' needs $$program; Debian: apt-get install chromium poppler-utils npm"; exit 1; }; done
+	@AXE_CORE=$(CURDIR)/build/axe/node_modules/axe-core/axe.min.js $(BIN)/python -m pytest -q tests/browser
+
 journals: $(VENV)/development ## run the tests and measure in their journals which rows, cells and answers they show
 	$(BIN)/python -m pytest -n auto --dist loadfile --journals=build/journals
 	PYTHONPATH=tests/engine/loop:tests/house $(BIN)/python tests/evidence/coverage_run.py build/journals build/coverage
@@ -99,6 +105,11 @@ clean: ## remove .venv and everything else that was made here
 # XState, which the evidence asks for a third opinion; without npm it goes on without one, and says so.
 build/xstate:
 	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $@.new 'xstate@5' && mv $@.new $@
+
+# axe-core judges what assistive technology is told, and contrast; held to one release, so that a green check stays green.
+build/axe:
+	@command -v npm >/dev/null || { echo >&2 "'make browser' needs npm, for axe-core; Debian: apt-get install npm"; exit 1; }
+	@npm install --silent --no-audit --no-fund --ignore-scripts --prefix $@.new 'axe-core@4.14.1' && mv $@.new $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

@@ -16,7 +16,9 @@ from statewright.cli.exits import Exit
 from statewright.cli.options import NO_JOURNAL, OUTPUT, JournalOptions, RunName
 from statewright.cli.runs import resolve_run
 from statewright.journal import SQLiteJournal
+from statewright.presentation.event_words import counted
 from statewright.presentation.output import answers, one_line, print_json, remarks
+from statewright.presentation.progress import progress_of
 from statewright.report.all_runs import index_of, run_pages
 from statewright.report.html_index import html_index
 from statewright.report.html_page import html_page
@@ -69,7 +71,9 @@ def report(
 
 async def _one(journal: SQLiteJournal, named: str, asked: Asked, html: Path | None, shown: Format | None) -> Exit:
     async with aclosing(journal):
-        read: ReadRun = await read_report(journal, await resolve_run(journal, named), asked)
+        run_id = await resolve_run(journal, named)
+        with progress_of(f"verifying {run_id}") as tell:
+            read: ReadRun = await read_report(journal, run_id, asked, tell)
     if html is not None:
         _write(html, html_page(read.report, read.tables))
         remarks().print(Text(f"wrote {one_line(str(html))}"))
@@ -81,19 +85,18 @@ async def _all(journal: SQLiteJournal, asked: Asked, folder: Path | None, shown:
     if folder is not None:
         _make(folder)
     lines: list[IndexLine] = []
-    console = remarks()
     async with aclosing(journal):
         known = len(await journal.run_ids())
-        with console.status("", spinner="line") as status:
+        with progress_of(f"reporting {counted(known, 'run')}") as tell:
             async for page in run_pages(journal, asked):
                 lines.append(page.line)
-                status.update(f"report {len(lines)} of {known}")
+                tell(len(lines), known)
                 if folder is not None:
                     _write(folder / page.line.page, page.html)
         index = await index_of(journal, tuple(lines), asked)
     if folder is not None:
         _write(folder / INDEX_PAGE, html_index(index))
-        console.print(Text(f"wrote {one_line(str(folder / INDEX_PAGE))} and the pages of {len(lines)} runs"))
+        remarks().print(Text(f"wrote {one_line(str(folder / INDEX_PAGE))} and the pages of {len(lines)} runs"))
     _print(index, shown)
     return Exit.SUCCESS if all(line.verified for line in lines) and not index.unclaimed else Exit.VERIFICATION_FAILED
 

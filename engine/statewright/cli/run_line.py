@@ -60,10 +60,13 @@ class RunFilter:
         )
 
 
-def line_of_end(header: Header, end: End, task: str) -> RunLine:
-    """The line of a run of an agent, or of a planned task, that has ended: header and last entry say all of it."""
+def line_of_end(run_id: str, header: Header, end: End, task: str) -> RunLine:
+    """The line of a run of an agent, or of a planned task, that has ended: header and last entry say all of it.
+
+    ``run_id`` is what the store calls it: where that is another name than the header's, it is under this one that it is found.
+    """
     return RunLine(
-        header.run_id,
+        run_id,
         end.status,
         end.stop_reason,
         end.steps,

@@ -158,7 +158,7 @@ async def _line(journal: SQLiteJournal, run_id: str, wanted: RunFilter) -> RunLi
             return RunLine(run_id, own.state, own.ended, len(own.path), own.started_at_us, own.began_with)
         task = str(decode(await journal.blob(header.task) or b'""'))
         if record.end is not None:
-            return line_of_end(header, record.end, task)
+            return line_of_end(run_id, header, record.end, task)
         state = await state_of(journal, await replayed(journal, run_id))
         holder = await journal.lease_holder(run_id)
         about = (header.at_us, task, header.agent, header.session)

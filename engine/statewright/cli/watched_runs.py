@@ -80,8 +80,8 @@ class WatchedRuns:
             if not self._wanted.admits(record.header):
                 return None
             if record.end is not None and not is_own(record.header.machine):
-                return line_of_end(record.header, record.end, await self._task(record.header))
-            run = self._open[head.key] = _OpenRun(await RunTimeline.open(self._journal, head.run_id))
+                return line_of_end(head.run_id, record.header, record.end, await self._task(record.header))
+            run = self._open[head.key] = _OpenRun(head.run_id, await RunTimeline.open(self._journal, head.run_id))
             return await self._of_open(head, run)
         except (StatewrightError, ValueError, LookupError, TypeError):
             self._open.pop(head.key, None)
@@ -109,7 +109,8 @@ class WatchedRuns:
 class _OpenRun:
     """A run that can still change: its time line, the rows that it took so far, and its line as it was read last."""
 
-    def __init__(self, timeline: RunTimeline) -> None:
+    def __init__(self, run_id: str, timeline: RunTimeline) -> None:
+        self._run_id = run_id
         self.timeline = timeline
         self.line: RunLine | None = None
         self.waits_for_a_person = False
@@ -129,7 +130,7 @@ class _OpenRun:
         tools = {each.name: getattr(each.facts, "name", "") or each.name for each in moment.instances}
         whom = waits_for(timeline.pending, moment.under_way, tools)
         line = RunLine(
-            header.run_id, "", end.stop_reason if end else None, self._rows if own else _steps(facts), header.at_us, task
+            self._run_id, "", end.stop_reason if end else None, self._rows if own else _steps(facts), header.at_us, task
         )
         return replace(
             line,

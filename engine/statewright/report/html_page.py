@@ -21,6 +21,7 @@ from statewright.report.html_parts import (
     joined,
     link,
     moment,
+    percent,
     shown,
     table,
     to_decision,
@@ -181,14 +182,16 @@ def _damage(report: RunReport) -> Html:
 def _checks(report: RunReport) -> Html:
     """What an auditor asks first, each a link to what is said of it."""
     checked, odd = report.checked, report.out_of_order
-    approvals = counted(len(report.people), "statement") + " of persons"
+    counts = (
+        ("people", "statements of persons", len(report.people), ""),
+        ("ordinary", "resumptions", len(odd.resumptions), "warn"),
+        ("ordinary", "refused events", len(odd.refused), "warn"),
+        ("ordinary", "faults and stops", len(odd.faults), "warn"),
+    )
     items = [
         ("#record", "record verified" if checked.ok else "record NOT verified", "good" if checked.ok else "bad"),
         ("#ordinary", "interfered with" if odd.interference else "not interfered with", "bad" if odd.interference else ""),
-        ("#people", approvals, ""),
-        ("#ordinary", counted(len(odd.resumptions), "resumption"), "warn" if odd.resumptions else ""),
-        ("#ordinary", f"{counted(len(odd.refused), 'event')} refused", "warn" if odd.refused else ""),
-        ("#ordinary", f"{counted(len(odd.faults), 'fault')} or stops", "warn" if odd.faults else ""),
+        *((f"#{section}", f"{words}: {count}", tone if count else "") for section, words, count, tone in counts),
     ]
     if report.questions:
         items.insert(0, ("#people", f"{counted(len(report.questions), 'open question')}", "warn"))
@@ -289,7 +292,7 @@ def _sum(found: WaitSum, whole_us: int) -> list[Content]:
         KINDS[found.kind],
         str(found.count),
         seconds(found.total_us / 1_000_000),
-        f"{found.total_us / whole_us:.0%}",
+        percent(found.total_us / whole_us),
         seconds(found.longest_us / 1_000_000),
         [found.longest.what, " (", to_decision(found.longest.decision), ")"],
     ]

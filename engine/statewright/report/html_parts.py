@@ -97,6 +97,11 @@ def moment(at_us: int, *, exact: bool = False) -> Html:
     return element("time", f"{told} UTC", datetime=at.isoformat(timespec="milliseconds").replace("+00:00", "Z"))
 
 
+def percent(share: float) -> str:
+    """A share in whole percent; a small one is not nothing."""
+    return "<1%" if 0 < share < 0.005 else f"{share:.0%}"
+
+
 def definitions(pairs: Iterable[tuple[Content, Content]], class_: str | None = None) -> Html:
     """Terms with what is said of them."""
     return element("dl", ([element("div", element("dt", term), element("dd", said))] for term, said in pairs), class_=class_)

@@ -18,6 +18,7 @@ from statewright.report.html_parts import (
     folded,
     joined,
     moment,
+    percent,
     table,
     to_decision,
     verbatim,
@@ -39,7 +40,9 @@ def tools_section(report: RunReport) -> Html:
     if not report.tools:
         return element("p", "No tool was called.", class_="none")
     more = f"{program()} show {typed(report.run_id)} --full{report.again}"
-    return joined(_tool(tool, more) for tool in report.tools)
+    older = report.left_out.get("tools")
+    told = element("p", f"{older:,} older calls are left out here. All: ", code(more), class_="left-out") if older else None
+    return joined([told, [_tool(tool, more) for tool in report.tools]])
 
 
 def _tool(tool: ReportedTool, more: str) -> Html:
@@ -91,6 +94,8 @@ def spending_section(report: RunReport) -> Html:
         models = sorted({call.model for call in report.calls})
         heads = ["call", "for", "outcome", "attempts", "in", "cached", "out", "reasoning", "cost", "took", "decision"]
         rows = _calls(report)
+        if older := report.left_out.get("calls"):
+            parts.append(element("p", f"{older:,} older model calls are left out here.", class_="left-out"))
         if len(models) > 1:
             heads.append("model")
             rows = [[*row, call.model] for row, call in zip(rows, report.calls, strict=True)]
@@ -100,7 +105,7 @@ def spending_section(report: RunReport) -> Html:
 
 def _budget(line: BudgetLine) -> list[Content]:
     limit = line.limit if line.limit is not None else element("span", "none", class_="quiet")
-    share = joined([_bar(line.share), f" {line.share:.0%}"]) if line.share is not None else NOTHING
+    share = joined([_bar(line.share), f" {percent(line.share)}"]) if line.share is not None else NOTHING
     return [line.what, line.used, limit, share, code(line.said_in)]
 
 

@@ -26,8 +26,9 @@ COLOURS = {
 
 _RULES = """\
 * { box-sizing: border-box; }
+[hidden] { display: none !important; }
 html { color-scheme: light dark; scroll-padding-top: 1rem; }
-body { margin: 0; background: var(--paper); color: var(--ink);
+body { margin: 0; overflow-wrap: break-word; background: var(--paper); color: var(--ink);
   font: 0.94rem/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", Arial, "Liberation Sans", sans-serif; }
 a { color: var(--link); text-underline-offset: 2px; }
 a:focus-visible, summary:focus-visible, [tabindex]:focus-visible, input:focus-visible, select:focus-visible,

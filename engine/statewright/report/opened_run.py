@@ -139,6 +139,7 @@ def run_event(run_id: str, happened: Happened) -> RunEvent:
         source=decision.source,
         target=decision.target,
         note=note or (f"ignored ({decision.ignored})" if decision.ignored is not None else ""),
+        interference=decision.interference,
     )
 
 

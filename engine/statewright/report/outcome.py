@@ -53,7 +53,7 @@ def outcome_of(run: OpenedRun, standing: str) -> ReportedOutcome:
     return ReportedOutcome(
         word=_word(run, standing),
         stop_reason=end.stop_reason if end is not None else None,
-        sentence=_sentence(run, standing, why),
+        sentence=_sentence(run, standing, why) + _interfered(run),
         reason=why.why if why is not None else "",
         row=why.id if why is not None else None,
         decision=why.decision if why is not None else None,
@@ -100,6 +100,12 @@ def _sentence(run: OpenedRun, standing: str, why: Explanation | None) -> str:
     by = f" (row {why.id})" if why is not None and why.id else ""
     judged = {True: " A judge found the task completed.", False: " A judge found the task not completed.", None: ""}
     return f"{what} {ENDED.get(end.status, end.status)} after {steps}, because {because}{by}.{judged[end.verified]}"
+
+
+def _interfered(run: OpenedRun) -> str:
+    """That somebody interfered with it: such a run is never told like an undisturbed one."""
+    marks = sum(each.decision.interference is not None for each in run.happened)
+    return f" It was interfered with {counted(marks, 'time')}: what it did, it did not do by itself." if marks else ""
 
 
 def _error(run: OpenedRun) -> str:

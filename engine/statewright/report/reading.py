@@ -12,14 +12,14 @@ from statewright.journal import SQLiteJournal
 from statewright.journal.entry import decode, references
 from statewright.journal.reading import read_header
 from statewright.journal.stores.owner import LeaseHolder
-from statewright.journal.verify import verify
+from statewright.journal.verify import TellProgress, verify
 from statewright.presentation.layout import in_brief
 from statewright.presentation.own_machines import in_words, is_own
 from statewright.presentation.recorded import AnyState, replayed, standing, state_of
 from statewright.report.conversation import conversation_of
 from statewright.report.decisions import decisions_of, out_of_order, paths_of
 from statewright.report.digests import checked_from, digests_of
-from statewright.report.model import BoundedText, Fact, Related, RunReport, Wait
+from statewright.report.model import BoundedText, Fact, Related, ReportedCall, ReportedTool, RunReport, Wait
 from statewright.report.opened_run import OpenedRun, payloads_of
 from statewright.report.outcome import outcome_of
 from statewright.report.people import people_of, questions_of
@@ -32,6 +32,8 @@ from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 
 MAX_TITLE_CHARS = 100
+MAX_CALLS = 1_000
+"""Tool calls of a run, and model calls; the newest are told."""
 FORKED = re.compile(r"(?P<run>.*)@(?P<entry>\d+):[0-9a-f]{64}", re.DOTALL)
 """The ``parent`` of a run that was forked."""
 
@@ -53,9 +55,12 @@ class ReadRun:
     tables: Mapping[str, Table[Any]]
 
 
-async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> ReadRun:
-    """The report of a run. Raises RunNotFound, and JournalDamaged for a run without a header that can be read."""
-    verification = await verify(journal, run_id)
+async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked, tell: TellProgress | None = None) -> ReadRun:
+    """The report of a run; ``tell`` is told how far its verification is.
+
+    Raises RunNotFound, and JournalDamaged for a run without a header that can be read.
+    """
+    verification = await verify(journal, run_id, tell)
     timeline = await RunTimeline.open(journal, run_id, asked.table)
     run = await _opened(journal, timeline)
     state, unknown = await _state(journal, run)
@@ -63,7 +68,7 @@ async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> Read
     tools, waits = tools_of(run), waits_of(run)
     conversation, older = conversation_of(run)
     decisions, left_out = decisions_of(run)
-    used = used_by(run)
+    used, calls = used_by(run), calls_of(run)
     report = RunReport(
         run_id=run_id,
         machine=run.header.machine,
@@ -80,8 +85,8 @@ async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> Read
         paths=paths_of(run),
         waits=waits,
         conversation=conversation,
-        tools=tools,
-        calls=calls_of(run),
+        tools=tools[-MAX_CALLS:],
+        calls=calls[-MAX_CALLS:],
         used=used,
         budget=budget_of(run, used, waits) if run.header.machine == "run" else (),
         decisions=decisions,
@@ -90,9 +95,14 @@ async def read_report(journal: SQLiteJournal, run_id: str, asked: Asked) -> Read
         related=tuple(await _related(journal, run)),
         part_of=_part_of(run.header.parent or ""),
         again=asked.again,
-        left_out={**left_out, **({"messages": older} if older else {})},
+        left_out={name: count for name, count in {**left_out, "messages": older, **_older(tools, calls)}.items() if count},
     )
     return ReadRun(report, _drawn(run, asked.table))
+
+
+def _older(tools: Sequence[ReportedTool], calls: Sequence[ReportedCall]) -> Mapping[str, int]:
+    """How many calls there are besides the newest."""
+    return {"tools": max(0, len(tools) - MAX_CALLS), "calls": max(0, len(calls) - MAX_CALLS)}
 
 
 def _drawn(run: OpenedRun, given: Table[Any] | None) -> Mapping[str, Table[Any]]:
@@ -128,13 +138,13 @@ def _without_raw(shape: Any) -> Any:
 
 
 async def _state(journal: SQLiteJournal, run: OpenedRun) -> tuple[AnyState | None, str]:
-    """The run as callers see it, and why it cannot be known where it cannot."""
-    if is_own(run.header.machine) or run.problem:
+    """Of a run that has not ended, how it stands and what is asked; and why that cannot be known, where it cannot."""
+    if is_own(run.header.machine) or run.problem or run.end is not None:
         return None, ""
     try:
         return await state_of(journal, await replayed(journal, run.run_id)), ""
     except StatewrightError as error:
-        return None, "" if run.end is not None else f"open questions cannot be told: {error.what}"
+        return None, f"open questions cannot be told: {error.what}"
 
 
 def _standing(run: OpenedRun, state: AnyState | None, waits: Sequence[Wait], holder: LeaseHolder | None) -> str:

@@ -141,9 +141,8 @@ class _Path:
         attributes = f"id={quoteattr(line.id)} data-row={quoteattr(line.row)}"
         if not here:
             return f'<g {attributes} class="row">{row_content(found)}</g>'
-        said = quoteattr(f"{line.row}, taken {len(here)} times, first by decision {here[0].number}")
         badges = "".join(_badges(here, found.box.right - 2, found.box.y + 8))
-        link = f'<a {attributes} class="row taken" href={quoteattr(here[0].link)} aria-label={said}>{row_content(found)}</a>'
+        link = f'<a {attributes} class="row taken" href={quoteattr(here[0].link)}>{row_content(found)}</a>'
         return f"{link}{badges}"
 
     def in_words(self) -> str:

@@ -209,6 +209,20 @@ def test_a_run_that_cannot_be_read_is_listed_as_damaged(tmp_path: Path) -> None:
     watching(path, check)
 
 
+def test_a_run_is_listed_by_the_name_under_which_the_store_finds_it(tmp_path: Path) -> None:
+    path = tmp_path / "runs.db"
+    asyncio.run(hellos(path, "a"))
+    connection = sqlite3.connect(path)
+    connection.execute("UPDATE runs SET run_id = 'renamed'")
+    connection.commit()
+    connection.close()
+
+    async def check(journal: CountingJournal, runs: WatchedRuns) -> None:
+        assert [line.run_id for line in await runs.look()] == ["renamed"]
+
+    watching(path, check)
+
+
 # -- how it is set -----------------------------------------------------------------------------------------------------
 
 LINES = [

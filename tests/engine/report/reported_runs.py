@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import atexit
+import shutil
 import sqlite3
 from contextlib import closing
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from tempfile import mkdtemp
+from typing import Any
 
 from golden_runs import restored, scripts
 from orders import ORDER, OrderPlaced, PickedUp, Till
@@ -20,6 +23,7 @@ from statewright import (
     ApprovalRequest,
     BudgetConfig,
     ContextConfig,
+    EditedReply,
     LLMResponse,
     ModelPrice,
     SQLiteJournal,
@@ -28,6 +32,7 @@ from statewright import (
     Usage,
     tool,
 )
+from statewright.events import AttemptReplied
 from statewright.report.html_page import html_page
 from statewright.report.reading import Asked, ReadRun, read_report
 from statewright.tables import MachineRunner
@@ -105,7 +110,7 @@ BUDGET = BudgetConfig(max_model_calls=12, max_total_tokens=20_000, max_cost_usd=
 async def record(path: Path) -> None:
     """Make the runs: one in which much happens, one with a very long result, one that is taken up, a family, and orders."""
     journal = SQLiteJournal(path, durability="memory", clock=VirtualClock())
-    busy = [
+    busy: list[Any] = [
         ServerFailed("the service is out of order", where="scripted:list"),
         Delay(3.0),
         replies(
@@ -138,6 +143,12 @@ async def record(path: Path) -> None:
     )
     await boss.run("Have it looked up.", run_id="boss")
     await _orders(journal)
+    one = AgentLoop(ScriptedProvider([replies(text="Blue.")]), journal=journal, clock=VirtualClock())
+    async with one.step("Which colour is it?", run_id="edited", by="Grace <i>Hopper</i>") as stepper:
+        held = await stepper.run_to(lambda held: isinstance(held.event, AttemptReplied))
+        assert held is not None
+        stepper.edit(held, EditedReply("Green."))
+        await stepper.go_on()
     await journal.aclose()
 
 
@@ -155,6 +166,7 @@ async def _orders(journal: SQLiteJournal) -> None:
 def journal_path() -> Path:
     """The journal with all of these runs, and those that are kept for ever. Made once in a process; nobody writes into it."""
     folder = Path(mkdtemp(prefix="reported"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     path = restored(scripts()[-1], folder)
     run_virtual(record(path))
     return path

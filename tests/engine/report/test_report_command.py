@@ -50,13 +50,14 @@ def test_all_runs_have_a_page_and_the_index_leads_to_each(
     journal: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     folder = tmp_path / "pages" / "deep"
-    code, out, err = told(capfd, "report", "--all", "--html", folder, "--journal", journal)
-    assert (code, out) == (0, "")
-    assert "the pages of 15 runs" in err
+    code, out, err = told(capfd, "report", "--all", "--html", folder, "--format", "md", "--journal", journal)
+    assert code == 0
+    assert "| waiting | waiting |" in out
+    assert "the pages of 16 runs" in err
     index = Structure((folder / "index.html").read_text())
     pages = {each["href"] for each in index.all("a")}
     assert pages == {path.name for path in folder.iterdir()} - {"index.html"}
-    assert len(pages) == 15
+    assert len(pages) == 16
     for page in pages:
         found = Structure((folder / page).read_text())
         led = {each["href"] for each in found.all("a") if not each["href"].startswith("#")}
@@ -74,12 +75,11 @@ def _links(page: Path) -> set[str]:
 def test_the_index_has_totals_and_what_its_filters_choose_from(journal: Path, capfd: pytest.CaptureFixture[str]) -> None:
     code, out, _ = told(capfd, "report", "--all", "--format", "json", "--journal", journal)
     index = json.loads(out)
-    assert (code, index["totals"]["runs"], index["totals"]["waiting"]) == (0, 15, 1)
-    assert index["totals"]["outcomes"]["success"] == 10
+    assert (code, index["totals"]["runs"], index["totals"]["waiting"]) == (0, 16, 1)
+    assert index["totals"]["outcomes"]["success"] == 11
     assert index["totals"]["stop_reasons"]["max_steps"] == 1
-    assert sum(index["totals"]["outcomes"].values()) == 15
-    code, out, _ = told(capfd, "report", "--all", "--journal", journal)
-    assert "| waiting | waiting |" in out
+    assert index["totals"]["interfered"] == 1
+    assert sum(index["totals"]["outcomes"].values()) == 16
 
 
 def test_a_damaged_journal_is_reported_with_what_is_good_and_the_exit_code_says_so(
@@ -97,7 +97,7 @@ def test_a_damaged_journal_is_reported_with_what_is_good_and_the_exit_code_says_
     code, out, _ = told(capfd, "report", "--all", "--html", tmp_path / "all", "--format", "json", "--journal", path)
     lines = {line["run_id"]: line for line in json.loads(out)["lines"]}
     assert code == 5
-    assert (len(lines), lines["judged"]["word"], lines["busy"]["verified"]) == (15, "damaged", False)
+    assert (len(lines), lines["judged"]["word"], lines["busy"]["verified"]) == (16, "damaged", False)
     stub = Structure((tmp_path / "all" / "judged.html").read_text())
     assert "Nothing can be told of this run" in stub.text
     assert (stub.wrong, stub.open) == ([], [])

@@ -9,7 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -88,6 +88,19 @@ def test_a_run_that_nobody_drove_for_a_while_says_so() -> None:
     assert [each.text for each in odd.resumptions] == ["taken up again, under the lease of epoch 2"]
     assert (odd.interference, odd.refused) == ((), ())
     assert "taken up again" in Structure(page_of("resumed")).text
+
+
+def test_a_run_that_was_interfered_with_says_so_at_once_and_in_a_place_of_its_own() -> None:
+    report = report_of("edited")
+    assert report.outcome.sentence.endswith("It was interfered with 1 time: what it did, it did not do by itself.")
+    [mark] = report.out_of_order.interference
+    assert (mark.what, mark.text) == ("AttemptReplied at call-1", "edited: reply, by Grace <i>Hopper</i>")
+    [marked] = [each for each in report.decisions if "[edited: reply" in each.words]
+    assert marked.number == mark.decision
+    found = Structure(page_of("edited"))
+    assert [each["class"] for each in found.all("a") if each["href"] == "#ordinary" and "class" in each] == ["bad"]
+    assert "interfered with" in "".join(found.text_in["a"])
+    assert all("interfered with 1 time" not in report_of(run_id).outcome.sentence for run_id in ("busy", "resumed", "judged"))
 
 
 def test_refused_and_ignored_events_and_faults_have_a_place_of_their_own() -> None:
@@ -262,6 +275,7 @@ MARKUP = ("# x", "```", "~~~", "<b>", "| a |", "[x](y)", "\n", "---", "1. ", "\u
 
 
 @settings(max_examples=60)
+@example(["```\n## taken\n"])
 @given(st.lists(st.one_of(st.sampled_from(MARKUP), st.text(max_size=8))))
 def test_no_text_becomes_markup_in_markdown(pieces: list[str]) -> None:
     text, report = "".join(pieces), report_of_busy()

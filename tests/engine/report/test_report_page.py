@@ -10,7 +10,7 @@ from html import escape
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from reported_runs import Structure, journal_path, page_of, read_of
@@ -187,6 +187,7 @@ def _plain_skeleton() -> list[tuple[str, frozenset[str]]]:
 
 
 @settings(max_examples=150)
+@example("| a | b |\n|--:|---|\n| <b> | 2 |")
 @given(HOSTILE_TEXTS)
 def test_markdown_is_set_with_a_few_elements_and_without_attributes_that_could_lead_anywhere(text: str) -> None:
     found = Structure(rendered(BoundedText(text, markdown=True), "more"))
