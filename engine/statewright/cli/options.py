@@ -252,11 +252,23 @@ class OutputOptions:
     """Write the log of the run to stderr too: each decision with its row, states and durations, and no text of a message."""
 
 
+@Parameter(name="*", group=OUTPUT)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DebugOptions:
+    """Whether a run is stepped through, and how."""
+
+    debug: bool = False
+    """Step through the run in the debugger: it waits for you before each event."""
+    plain: bool = False
+    """With --debug: read commands from stdin, and answer in text."""
+
+
 RunName = Annotated[str, Parameter(help="The run's id, the beginning or the end of it, or `last`.")]
 JsonList = Annotated[bool, Parameter(group=OUTPUT, help="Print a JSON list.")]
 DurabilityOption = Annotated[Durability, Parameter(group=JOURNAL)]
 StreamOption = Annotated[bool | None, Parameter(group=OUTPUT, negative="--no-stream")]
 NO_NAME, NO_AGENT, NO_JOURNAL, NO_OUTPUT = NamedAgent(), AgentOptions(), JournalOptions(), OutputOptions()
+NO_DEBUG = DebugOptions()
 
 
 def actor_named(given: str | None) -> str:

@@ -24,13 +24,14 @@ from statewright.cli.exits import Exit
 from statewright.cli.options import (
     AGENT,
     NO_AGENT,
+    NO_DEBUG,
     NO_JOURNAL,
     NO_MODEL,
     NO_NAME,
     NO_OUTPUT,
-    OUTPUT,
     PLANNER,
     AgentOptions,
+    DebugOptions,
     DurabilityOption,
     JournalOptions,
     ModelOptions,
@@ -111,8 +112,6 @@ class Job:
 
 
 ActorOption = Annotated[str | None, Parameter(name="--as", group=AGENT)]
-DebugOption = Annotated[bool, Parameter(group=OUTPUT, help="Step through the run: it waits for you before each event.")]
-PlainOption = Annotated[bool, Parameter(group=OUTPUT, help="With --debug: read commands from stdin, and answer in text.")]
 
 
 def run(
@@ -128,8 +127,7 @@ def run(
     run_id: str | None = None,
     session: str | None = None,
     actor: ActorOption = None,
-    debug: DebugOption = False,
-    plain: PlainOption = False,
+    steps: DebugOptions = NO_DEBUG,
 ) -> Exit:
     """Run an agent on a task: the answer goes to stdout, the timeline to stderr.
 
@@ -162,7 +160,7 @@ def run(
     asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
     again = Again(journal.again(), agent.again() + model.again())
-    debugging = _debugging(debug, plain, asker, journal)
+    debugging = _debugging(steps, asker, journal)
     job = Job(identity, workers, store, output, again, actor, debugging=debugging)
     console = remarks()
     wished = chosen.stream if stream is None else stream
@@ -173,9 +171,7 @@ def run(
 
     async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
         options["on_stream_chunk"] = on_chunk
-        if debugging is None:
-            return await runner.run(task, **options)
-        return await debugging.through(_steppable(runner).step(task, by=debugging.actor, **options), store)
+        return await _begun(runner, task, options, job)
 
     return run_bounded(_carry_out(job, console, work))
 
@@ -191,8 +187,7 @@ def resume(
     output: OutputOptions = NO_OUTPUT,
     actor: ActorOption = None,
     accept_changed_code: bool = False,
-    debug: DebugOption = False,
-    plain: PlainOption = False,
+    steps: DebugOptions = NO_DEBUG,
 ) -> Exit:
     """Go on with a run that was interrupted, killed or waits; one that has ended is shown as it ended.
 
@@ -225,7 +220,7 @@ def resume(
                 phase: worker_again(inputs, planner if phase is Phase.PLAN else chosen, model, journal.hidden)
                 for phase, inputs in inputs_by_phase(recorded).items()
             }
-            debugging = _debugging(debug, plain, actor_if_known(actor), journal)
+            debugging = _debugging(steps, actor_if_known(actor), journal)
             job = Job(identity, workers, store, output, again, actor, debugging=debugging)
             job = replace(job, so_far=await recorded_so_far(store, recorded, accept_changed_code))
 
@@ -242,13 +237,22 @@ def resume(
     return run_bounded(go_on())
 
 
-def _debugging(debug: bool, plain: bool, actor: str | None, journal: JournalOptions) -> StepsThrough | None:
+async def _begun(runner: Runner, task: str, options: RunKeywords, job: Job) -> AnyState:
+    """Run a task, by itself or stepped through."""
+    if job.debugging is None:
+        return await runner.run(task, **options)
+    return await job.debugging.through(_steppable(runner).step(task, by=job.debugging.actor, **options), job.journal)
+
+
+def _debugging(steps: DebugOptions, actor: str | None, journal: JournalOptions) -> StepsThrough | None:
     """How a run is stepped through that is begun now; None where it is not. To be called before stdout is given away."""
-    if plain and not debug:
+    if steps.plain and not steps.debug:
         raise ConfigurationError("--plain says how a run is debugged", where="--plain", cure="add --debug, or leave it out")
+    if not steps.debug:
+        return None
     # Loaded here: a run that nobody debugs is not to wait for what debugs it.
-    steps: StepsThrough | None = import_module(DEBUGGING).live_debugging(plain, actor or "", journal.again()) if debug else None
-    return steps
+    found: StepsThrough = import_module(DEBUGGING).live_debugging(steps.plain, actor or "", journal.again())
+    return found
 
 
 def _steppable(runner: Runner) -> AgentLoop:

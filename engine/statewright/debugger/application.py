@@ -149,6 +149,11 @@ class DebuggerScreen(Screen[None]):
         if (problem := self.session.timeline.problem) is not None:
             self.notify_in_line(f"damaged: {problem.what} ({problem.where})", wrong=True)
 
+    def on_unmount(self) -> None:
+        """Nobody looks any more at what a live run does."""
+        if self.session.stepper is not None:
+            self.session.stepper.on_change = None
+
     def on_resize(self) -> None:
         """Other columns may be seen now."""
         self.call_after_refresh(self.show)
@@ -203,7 +208,9 @@ class DebuggerScreen(Screen[None]):
         where = f"entry {session.position} of {session.last}"
         elapsed = seconds(moment.elapsed_us / 1_000_000)
         told = [where, elapsed, f"{main.name}: {main.state}", f"the run: {stands}", timeline.run_id]
-        return Text(one_line("  ".join(told)), no_wrap=True, overflow="ellipsis")
+        head = Text(one_line("  ".join(told)), no_wrap=True)
+        head.truncate(max(self.size.width - 2, 1), overflow="ellipsis", pad=True)
+        return head
 
     def _tabs(self) -> Content:
         """The names of the panes; brackets stand around the one that is shown, so that no colour has to say it."""
@@ -330,6 +337,13 @@ class DebuggerApplication(App[None]):
     def __init__(self, session: DebugSession) -> None:
         super().__init__(watch_css=False)
         self.session = session
+
+    @property
+    def debugger(self) -> DebuggerScreen:
+        """The screen below whatever lies over it."""
+        screen = self.screen_stack[0]
+        assert isinstance(screen, DebuggerScreen)
+        return screen
 
     def get_default_screen(self) -> Screen[None]:
         """The only one."""

@@ -56,4 +56,5 @@ class PaneView(ScrollView):
 def lines_of_pane(console: Console, shown: RenderableType, width: int) -> list[Strip]:
     """A renderable in lines of so many columns."""
     options = console.options.update(width=width, height=None, highlight=False, markup=False)
+    options.is_terminal = True  # it is always a screen that this is for: lines are folded behind their indent
     return [Strip(Segment.simplify(line)) for line in console.render_lines(shown, options, pad=False)]

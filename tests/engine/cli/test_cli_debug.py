@@ -6,6 +6,9 @@ import re
 import sqlite3
 from contextlib import closing
 
+import pytest
+
+from command_line import TOOLS as TOOLS_FILE
 from command_line import Place, call, end, on_a_terminal
 
 TOOLS = ("--tools", "tools:tools")
@@ -13,10 +16,17 @@ ADDS = (call("add", a=17, b=25), {"content": "It is 42."})
 ENTRY = re.compile(r"^entry (\d+) of (\d+),", re.MULTILINE)
 
 
-def test_a_recorded_run_is_moved_along_by_lines_and_each_answer_ends_with_a_prompt(place: Place) -> None:
-    model = place.script(*ADDS)
-    place.run("run", "--model", model, *TOOLS, "add")
-    done = place.run("debug", "--plain", stdin="next\nnext\nnext\nnext\nend\nwhy\nback 2\nquit\nnext\n")
+@pytest.fixture(scope="module")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Place:
+    """A place with one recorded run, which tests look at and leave as it is."""
+    place = Place(tmp_path_factory.mktemp("recorded"))
+    (place.folder / "tools.py").write_text(TOOLS_FILE)
+    place.run("run", "--model", place.script(*ADDS), *TOOLS, "add")
+    return place
+
+
+def test_a_recorded_run_is_moved_along_by_lines_and_each_answer_ends_with_a_prompt(recorded: Place) -> None:
+    done = recorded.run("debug", "--plain", stdin="next\nnext\nnext\nnext\nend\nwhy\nback 2\nquit\nnext\n")
     assert (done.code, done.err) == (0, "")
     assert done.out.count("\n> \n") == 8  # one for each command but the one that leaves, and the first position
     assert [int(found[1]) for found in ENTRY.finditer(done.out)][:4] == [1, 2, 3, 4]
@@ -24,14 +34,13 @@ def test_a_recorded_run_is_moved_along_by_lines_and_each_answer_ends_with_a_prom
     assert "why not" in done.out
 
 
-def test_without_a_line_that_leaves_it_ends_with_its_input_and_mistakes_end_nothing(place: Place) -> None:
-    place.run("run", "--model", place.script(*ADDS), *TOOLS, "add")
-    done = place.run("debug", "last", "--plain", "--at", "2", "--machine", "call", stdin="nxt\nn")
+def test_without_a_line_that_leaves_it_ends_with_its_input_and_mistakes_end_nothing(recorded: Place) -> None:
+    done = recorded.run("debug", "last", "--plain", "--at", "2", "--machine", "call", stdin="nxt\nn")
     assert done.code == 0
     assert "did you mean 'next'?" in done.out
     assert [int(found[1]) for found in ENTRY.finditer(done.out)] == [2, 3]
-    assert place.run("debug", "nobody", "--plain").code == 2
-    assert place.run("debug", "--plain", "--at", "999").code == 2
+    assert recorded.run("debug", "nobody", "--plain").code == 2
+    assert recorded.run("debug", "--plain", "--at", "999").code == 2
 
 
 def test_a_run_stepped_from_a_script_shows_each_entry_once_and_goes_the_way_it_goes_alone(place: Place) -> None:
@@ -87,26 +96,24 @@ def test_a_fork_is_a_run_that_can_be_resumed(place: Place) -> None:
     assert place.run("verify", "--all").code == 0
 
 
-def test_what_is_needed_for_a_screen_is_said_and_that_lines_do_without(place: Place) -> None:
-    place.run("run", "--model", place.script(*ADDS), *TOOLS, "add")
-    told = place.run("debug")
+def test_what_is_needed_for_a_screen_is_said_and_that_lines_do_without(recorded: Place) -> None:
+    told = recorded.run("debug")
     assert (told.code, told.out) == (2, "")
     assert "needs a terminal" in told.err
     assert "--plain" in told.err
-    (place.folder / "sitecustomize.py").write_text("import sys\nsys.modules['textual'] = None\n")
-    hidden = {"PYTHONPATH": str(place.folder)}
-    missing = end(place.start("debug", environment=hidden))
+    (recorded.folder / "sitecustomize.py").write_text("import sys\nsys.modules['textual'] = None\n")
+    hidden = {"PYTHONPATH": str(recorded.folder)}
+    missing = end(recorded.start("debug", environment=hidden))
     assert missing.code == 2
     assert "pip install 'statewright[debugger]'" in missing.err.replace("\n         ", " ")
-    assert end(place.start("debug", "--plain", environment=hidden)).code == 0
-    assert place.run("run", "--model", place.script(*ADDS), "--plain", "add").code == 2
-    mixed = place.run("run", "--model", place.script(*ADDS), "--mode", "mixed", "--debug", "--plain", "add")
+    assert end(recorded.start("debug", "--plain", environment=hidden)).code == 0
+    assert recorded.run("run", "--model", recorded.script(*ADDS), "--plain", "add").code == 2
+    mixed = recorded.run("run", "--model", recorded.script(*ADDS), "--mode", "mixed", "--debug", "--plain", "add")
     assert (mixed.code, "not stepped through as a whole" in mixed.err) == (2, True)
 
 
-def test_the_screen_comes_and_goes_on_a_terminal(place: Place) -> None:
-    place.run("run", "--model", place.script(*ADDS), *TOOLS, "add")
-    with on_a_terminal(place, "debug") as terminal:
+def test_the_screen_comes_and_goes_on_a_terminal(recorded: Place) -> None:
+    with on_a_terminal(recorded, "debug") as terminal:
         terminal.wait_for("entry 0 of")
         terminal.type("q")
         assert terminal.end().code == 0

@@ -19,7 +19,7 @@ from statewright_providers.scripted import ScriptedProvider
 from statewright_states.run.facts import EvaluationMode
 from statewright_states.words.ports import Journal
 
-ENDED, WAITING, OTHER = "ended-partial", "waits-for-a-person", "goes-another-way"
+ENDED, WAITING, OTHER, UNJUDGED = "ended-partial", "waits-for-a-person", "goes-another-way", "is-not-judged"
 
 
 @tool(effect="read")
@@ -49,10 +49,11 @@ SCRIPT: Sequence[Any] = [
 
 
 async def record() -> MemoryJournal:
-    """A journal of three runs: ended partial by its steps, waiting for a person, and one that parts from the first."""
+    """A journal of runs: ended partial by its steps, waiting for a person, and two that part from the first."""
     journal = MemoryJournal()
     await playing(SCRIPT, TOOLS, JUDGED, journal=journal, run_id=ENDED)
     await playing([asks(call("post", amount=3)), says("posted")], TOOLS, journal=journal, run_id=WAITING)
+    await playing(SCRIPT[:2], TOOLS, AgentConfig(), journal=journal, run_id=UNJUDGED)
     other = [*SCRIPT[:2], judges(True)]
     await playing(other, TOOLS, JUDGED, journal=journal, run_id=OTHER)
     return journal

@@ -38,9 +38,7 @@ class Shown:
 
     @property
     def screen(self) -> DebuggerScreen:
-        screen = self.application.screen_stack[0]
-        assert isinstance(screen, DebuggerScreen)
-        return screen
+        return self.application.debugger
 
     @property
     def text(self) -> str:
@@ -239,6 +237,30 @@ def test_a_run_that_is_being_written_is_followed_from_its_end() -> None:
                 await there.settle()
                 assert "the run: success, completed" in there.text
                 assert session.position == session.last
+
+    asyncio.run(asyncio.wait_for(play(), 30))
+
+
+def test_a_live_run_is_stepped_on_the_screen_and_goes_on_when_it_is_left() -> None:
+    async def play() -> None:
+        journal = MemoryJournal()
+        script = [says("What the model said.")]
+        async with AgentLoop(ScriptedProvider(script), journal=journal) as loop, loop.step("x", run_id=ENDED) as stepper:
+            application = DebuggerApplication(await session_of(journal, stepper=stepper))
+            async with application.run_test(size=(80, 24)) as pilot:
+                there = Shown(application, pilot)
+                await there.settle()
+                assert "next run.RunAdmitted at run" in there.text
+                assert "next call.ReplyBegan at call-1" in await there.press("n")
+                await there.type("edit Said by nobody.")
+                assert "✗" in there.text
+                await there.press("n")
+                assert "edited: call.AttemptReplied" in await there.type("edit Said otherwise.")
+                await there.type("leave")
+                assert not application.is_running
+            state = await stepper.go_on()
+            assert (state.status, state.final_output, state.interference) == ("success", "Said otherwise.", 1)
+            assert stepper.on_change is None
 
     asyncio.run(asyncio.wait_for(play(), 30))
 

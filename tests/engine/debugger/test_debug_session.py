@@ -7,14 +7,15 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from debugged_runs import ENDED, OTHER, WAITING, answered, in_lines, recorded, session_of
+from debugged_runs import ENDED, OTHER, UNJUDGED, WAITING, answered, in_lines, recorded, session_of
 from statewright import MemoryJournal, RunTimeline
-from statewright.debugger.commands import COMMANDS, carry_out
+from statewright.debugger.commands import COMMANDS, carry_out, help_lines
 from statewright.debugger.moving import KINDS
 from statewright.debugger.session import DebugSession
+from statewright.presentation.layout import folded
 from statewright_states.errors import ConfigurationError, StatewrightError
 
 
@@ -43,6 +44,7 @@ MOVES = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(max_examples=40)
 @given(st.lists(MOVES, max_size=12))
 def test_after_any_commands_one_stands_at_an_entry_and_its_text_does_not_depend_on_the_way_there(
     journal: MemoryJournal, lines: list[str]
@@ -62,6 +64,7 @@ def test_after_any_commands_one_stands_at_an_entry_and_its_text_does_not_depend_
     debugging(journal, check)
 
 
+@settings(max_examples=40)
 @given(st.integers(0, 100))
 def test_back_after_next_is_where_it_was(journal: MemoryJournal, place: int) -> None:
     async def check(session: DebugSession) -> None:
@@ -151,29 +154,28 @@ def test_a_search_finds_what_is_said_in_an_entry_and_goes_on_with_the_same_text(
 
 
 @pytest.mark.parametrize(
-    ("line", "shown"),
+    ("line", "entries", "shown"),
     [
-        ("state=evaluating", "evaluating"),
-        ("row=RUN-12", "RUN-12"),
-        ("event=VerdictReached", "judged not completed"),
-        ("verdict=failed", "judged not completed"),
-        ("tool=look", "look  at=1"),
-        ("text=seen 2", "seen 2"),
-        ("tokens=100", "answers"),
+        ("state=evaluating", [4], "RUN-09   run       evaluating"),
+        ("row=RUN-12", [2, 6, 8], "RUN-12"),
+        ("event=VerdictReached", [5], "judged not completed"),
+        ("verdict=failed", [5], "judged not completed"),
+        ("tool=look", [2, 6, 8], "look  at="),
+        ("text=seen 2", [3], "at=2 → seen 2"),
+        ("tokens=100", [4], "answers"),
     ],
 )
-def test_continue_stops_at_the_first_entry_that_a_breakpoint_names(journal: MemoryJournal, line: str, shown: str) -> None:
+def test_continue_stops_at_each_entry_that_a_breakpoint_names_and_at_no_other(
+    journal: MemoryJournal, line: str, entries: list[int], shown: str
+) -> None:
     async def check(session: DebugSession) -> None:
         await carry_out(session, f"break {line}")
-        said = await answered(session, "continue")
-        assert f"stopped: {line}" in said
-        assert shown in said
-        at, here = session.position, await session.stops_here()
-        session.go_to(0)
-        for entry in range(1, at):
-            session.go_to(entry)
-            assert await session.stops_here() == ()
-        assert [each.text for each in here] == [line]
+        stopped: list[int] = []
+        while f"stopped: {line}" in (said := await answered(session, "continue")):
+            assert shown in said
+            stopped.append(session.position)
+        assert stopped == entries
+        assert session.position == session.last
 
     debugging(journal, check)
 
@@ -279,10 +281,16 @@ def test_two_runs_are_compared_by_their_way_and_the_first_divergence_is_told_in_
         said = await answered(session, f"compare {OTHER}")
         assert "they part at decision" in said
         assert "verdict: failed here, passed there" in said
+        assert "evaluation: yes here, no there" in await answered(session, f"compare {UNJUDGED}")
         assert "both took the same" in await answered(session, f"compare {ENDED}")
         assert "they part at decision" in await answered(session, f"compare {WAITING}")
 
     debugging(journal, check)
+
+
+def test_the_page_on_the_debugger_lists_the_commands_as_its_help_does() -> None:
+    block = "\n".join(folded(line.text, 110, line.indent).plain.rstrip() for line in help_lines())
+    assert f"```text\n{block}\n```" in (Path(__file__).parents[3] / "docs" / "debugger.md").read_text(encoding="utf-8")
 
 
 def test_every_command_is_listed_with_what_it_does_and_every_key_is_taken_once(journal: MemoryJournal) -> None:
@@ -330,7 +338,7 @@ def test_what_comes_next_is_edited_in_a_fork_that_says_so(journal: MemoryJournal
         assert edited.last == session.position + 1
         marks = [one.interference for one in edited.entry(edited.last).decisions if one.interference is not None]
         assert [(mark.how, mark.by) for mark in marks] == [("edited", "Ada")]
-        assert "Nothing was found." in ((await edited.moment(edited.last)).messages[-1].content or "")
+        assert (await edited.moment(edited.last)).messages[-1].content == "Nothing was found."
         await carry_out(session, "end")
         with pytest.raises(ConfigurationError, match="no event follows here"):
             await carry_out(session, "edit x")
