@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from contextlib import closing
@@ -102,7 +103,7 @@ def test_what_is_needed_for_a_screen_is_said_and_that_lines_do_without(recorded:
     assert "needs a terminal" in told.err
     assert "--plain" in told.err
     (recorded.folder / "sitecustomize.py").write_text("import sys\nsys.modules['textual'] = None\n")
-    hidden = {"PYTHONPATH": str(recorded.folder)}
+    hidden = {"PYTHONPATH": os.pathsep.join((str(recorded.folder), os.environ.get("PYTHONPATH", "")))}
     missing = end(recorded.start("debug", environment=hidden))
     assert missing.code == 2
     assert "pip install 'statewright[debugger]'" in missing.err.replace("\n         ", " ")

@@ -281,7 +281,10 @@ def test_two_runs_are_compared_by_their_way_and_the_first_divergence_is_told_in_
         said = await answered(session, f"compare {OTHER}")
         assert "they part at decision" in said
         assert "verdict: failed here, passed there" in said
-        assert "evaluation: yes here, no there" in await answered(session, f"compare {UNJUDGED}")
+        first = next(one.seq for one in session.timeline.entry(2).decisions if one.event == "ReplyReceived")
+        unjudged = await answered(session, f"compare {UNJUDGED}")
+        assert f"part at decision {first}:" in unjudged, "the same row on other answers"
+        assert "evaluation: yes here, no there" in unjudged
         assert "both took the same" in await answered(session, f"compare {ENDED}")
         assert "they part at decision" in await answered(session, f"compare {WAITING}")
 
