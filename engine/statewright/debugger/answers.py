@@ -32,6 +32,8 @@ class DebugAnswer:
     """A text for the clipboard."""
     notice: str = ""
     """The same in a line, for a screen that shows the rest anyway."""
+    over: tuple[RenderableType, ...] = ()
+    """The same to be read over the screen, where that looks other than what is said."""
 
 
 def saying(*lines: str, pane: str = "", moved: bool = False) -> DebugAnswer:

@@ -266,7 +266,7 @@ class DebuggerScreen(Screen[None]):
         if answer.pane in PANES:
             self.pane = answer.pane
         elif answer.said and not answer.moved and not answer.notice:
-            said = Lines(help_lines()) if command.name == "help" else Group(*answer.said)
+            said = Lines(help_lines()) if command.name == "help" else Group(*(answer.over or answer.said))
             self.application.push_screen(TextDialog(command.usage, (said,)))
         self.notify_in_line(answer.notice)
         self.show()

@@ -87,7 +87,7 @@ COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("machine", "[NAME]", "draw a machine: run, call, tool, plan_build, or your own", looking.machine),
     DebugCommand("next machine", "", "draw the machine that follows", looking.next_machine, ("m",), footer="machine"),
     DebugCommand("diff", "[A [B]]", "what differs between two entries", looking.difference, ("d",), asks=True, footer="diff"),
-    DebugCommand("compare", "RUN", "where another run first decided otherwise", looking.compare),
+    DebugCommand("compare", "RUN", "where another run first decided otherwise, both side by side", looking.compare),
     DebugCommand(
         "search", "[TEXT]", "the next entry with this text, or with the same again", moving.search, ("slash",), asks=True
     ),

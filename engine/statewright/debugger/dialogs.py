@@ -52,7 +52,7 @@ class TextDialog(ModalScreen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,question_mark", "leave", "close")]
     DEFAULT_CSS = """
     TextDialog { align: center middle; }
-    TextDialog VerticalScroll { width: 90%; height: 90%; border: round $foreground; background: $surface; padding: 0 1; }
+    TextDialog VerticalScroll { width: 96%; height: 90%; border: round $foreground; background: $surface; padding: 0 1; }
     TextDialog Static { height: auto; }
     """
 

@@ -10,8 +10,10 @@ from rich.text import Text
 from statewright.core.explanation import Explanation
 from statewright.core.run_timeline import RunTimeline
 from statewright.debugger.answers import DebugAnswer, position_lines, saying
-from statewright.debugger.divergence import divergence_in_words
+from statewright.debugger.divergence import divergence_in_words, first_divergence, rows_side_by_side
+from statewright.debugger.entry_lines import EntryLines
 from statewright.debugger.session import DebugSession
+from statewright.debugger.side_by_side import SideBySide
 from statewright.journal.entry import NO_HASH
 from statewright.presentation.conversation import conversation_pane
 from statewright.presentation.explained import (
@@ -212,9 +214,18 @@ async def difference(session: DebugSession, argument: str) -> DebugAnswer:
     return DebugAnswer((Lines([head, *change_pane(change).lines]),))
 
 
+COLUMNS_OF_TWO = 100
+"""From so many columns on, text has two columns; a screen always has them."""
+
+
 async def compare(session: DebugSession, argument: str) -> DebugAnswer:
-    """``compare RUN``: where another run first decided otherwise."""
+    """``compare RUN``: where another run first decided otherwise, in words, and both side by side from there on."""
     if not argument:
         raise ConfigurationError("no run is named", where="compare", cure="type `compare RUN`, with the id of another run")
-    other = await RunTimeline.open(session.journal, await session.named(argument))
-    return DebugAnswer((divergence_in_words(session.timeline, other),))
+    one, other = session.timeline, await RunTimeline.open(session.journal, await session.named(argument))
+    number = first_divergence(one, other)
+    words = divergence_in_words(one, other, number)
+    rows = await rows_side_by_side(one, other, (session.lines, EntryLines(other)), number)
+    if not rows:
+        return DebugAnswer((words,))
+    return DebugAnswer((words, Text(), SideBySide(rows, stacked_below=COLUMNS_OF_TWO)), over=(words, Text(), SideBySide(rows)))
