@@ -175,7 +175,8 @@ class DebuggerScreen(Screen[None]):
 
     def _fill(self, place: str, pane: Callable[[DebugSession], RenderableType]) -> None:
         """Show a pane in its place."""
-        self.query_one(place, PaneView).show(self._drawn(pane))
+        about = (pane, self.session.position, self.session.moment.known)
+        self.query_one(place, PaneView).show(self._drawn(pane), about)
 
     def _show_machine(self) -> None:
         """Draw the machine, and give it as many lines as it has; they are the same as long as the machine is."""
@@ -264,7 +265,8 @@ class DebuggerScreen(Screen[None]):
         if answer.copied:
             self.application.copy_to_clipboard(answer.copied)
         if answer.pane in PANES:
-            self.pane = answer.pane
+            beside = command.name == "unfold" and self.has_class("-widest")  # the messages are seen anyway
+            self.pane = self.pane if beside else answer.pane
         elif answer.said and not answer.moved and not answer.notice:
             said = Lines(help_lines()) if command.name == "help" else Group(*(answer.over or answer.said))
             self.application.push_screen(TextDialog(command.usage, (said,)))
@@ -303,6 +305,10 @@ class DebuggerScreen(Screen[None]):
     def on_entry_list_chosen(self, chosen: EntryList.Chosen) -> None:
         """Go to the entry that was clicked on."""
         self.action_carry_out(f"goto {chosen.entry}")
+
+    def on_pane_view_message_chosen(self, chosen: PaneView.MessageChosen) -> None:
+        """Unfold or fold the message that was clicked on."""
+        self.action_carry_out(f"unfold {chosen.number}")
 
     # -- meanwhile ---------------------------------------------------------------------------------------------------
 

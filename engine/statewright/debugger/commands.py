@@ -81,6 +81,13 @@ COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand("why", "[DECISION]", "the row, the answers, and why no other row", looking.why, ("w",), footer="why"),
     DebugCommand("facts", "", "what each instance remembers, with what this entry changed", looking.facts, ("1",)),
     DebugCommand("messages", "", "the conversation as the model is shown it", looking.messages, ("2",)),
+    DebugCommand(
+        "unfold",
+        "[N]",
+        "calls, results and prompts whole, or those of message N; again: in brief",
+        looking.unfold,
+        ("u", "enter"),
+    ),
     DebugCommand("commands", "", "what was commanded and has not come back, with its age", looking.commands, ("3",)),
     DebugCommand("entry", "", "the entry as it is stored, with its hashes", looking.entry, ("4",)),
     DebugCommand("where", "", "the position again, and the state of every instance", looking.where),
@@ -158,5 +165,5 @@ def help_lines(commands: tuple[DebugCommand, ...] | list[DebugCommand] = COMMAND
         yield Line(Text.assemble((f"{keys:<7}", "bold cyan"), (command.usage, "bold"), f"  {command.help}"), 9)
 
 
-KEY_SIGNS = {"right": "→", "left": "←", "home": "Home", "end": "End", "slash": "/", "question_mark": "?"}
+KEY_SIGNS = {"right": "→", "left": "←", "home": "Home", "end": "End", "slash": "/", "question_mark": "?", "enter": "⏎"}
 """How keys are written that have names."""

@@ -15,7 +15,7 @@ from statewright.debugger.entry_lines import EntryLines
 from statewright.debugger.session import DebugSession
 from statewright.debugger.side_by_side import SideBySide
 from statewright.journal.entry import NO_HASH
-from statewright.presentation.conversation import conversation_pane
+from statewright.presentation.conversation import called_names, can_unfold, conversation_pane, message_pane
 from statewright.presentation.explained import (
     decision_pane,
     explanation_pane,
@@ -79,7 +79,8 @@ def messages_pane(session: DebugSession, most: int | None = None) -> RenderableT
         problem = session.timeline.facts_problem or "they are being read"
         return Lines([Line(Text(one_line(f"messages are not known: {problem}"), style="yellow"), 2)])
     said, left_out = len(session.change.said), max(len(moment.messages) - most, 0) if most is not None else 0
-    shown = conversation_pane(moment.messages[left_out:], said=said)
+    unfolded = [number for number, each in enumerate(moment.messages) if session.unfolded and each in session.unfolded]
+    shown = conversation_pane(moment.messages, unfolded=unfolded, said=said, first=left_out, numbered=True)
     if not left_out:
         return shown
     return Group(Text(f"… {left_out} earlier messages: `messages` in --plain shows them", style="dim"), shown)
@@ -157,6 +158,30 @@ async def messages(session: DebugSession, argument: str) -> DebugAnswer:
     """``messages``."""
     await session.read()
     return DebugAnswer((messages_pane(session),), pane="messages")
+
+
+async def unfold(session: DebugSession, argument: str) -> DebugAnswer:
+    """``unfold [N]``: message N whole, or in brief if it is whole already; without a number, all that can be unfolded."""
+    await session.read()
+    shown = session.moment.messages
+    if not argument:
+        chosen = [each for each in shown if can_unfold(each)]
+    elif argument.isascii() and argument.isdecimal() and len(argument) <= 9 and 1 <= int(argument) <= len(shown):
+        chosen = [each for each in (shown[int(argument) - 1],) if can_unfold(each)]
+    else:
+        cure = f"type `unfold`, or `unfold N` with N from 1 to {len(shown)}" if shown else "go on until something has been said"
+        raise ConfigurationError(f"there is no message {argument!r} here", where="unfold", cure=cure)
+    if not chosen:
+        return saying("nothing is folded there: it is shown whole", pane="messages")
+    folds = session.unfolded.issuperset(chosen)
+    (session.unfolded.difference_update if folds else session.unfolded.update)(chosen)
+    what = f"message {argument} is" if argument else "all messages are"
+    if not argument:
+        said = messages_pane(session)
+    else:
+        name = called_names(shown).get(chosen[0].tool_call_id or "")
+        said = message_pane(chosen[0], unfolded=not folds, name=name, number=int(argument))
+    return DebugAnswer((said,), pane="messages", notice=f"{what} {'folded' if folds else 'unfolded'}")
 
 
 async def entry(session: DebugSession, argument: str) -> DebugAnswer:

@@ -9,14 +9,24 @@ from rich.console import Console, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 from textual.app import App
-from textual.events import Resize
+from textual.events import Click, Resize
 from textual.geometry import Size
+from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from statewright.presentation.conversation import MESSAGE_NUMBER
+
 
 class PaneView(ScrollView):
-    """Shows a renderable, and scrolls it."""
+    """Shows a renderable, and scrolls it. A click tells which message of a conversation is under the mouse."""
+
+    class MessageChosen(Message):
+        """Somebody clicked on a message that can be unfolded."""
+
+        def __init__(self, number: int) -> None:
+            self.number = number
+            super().__init__()
 
     def __init__(self, application: App[None], *, id: str, follows: bool = False) -> None:  # noqa: A002 - Textual's own name
         """``follows``: the end is shown first, and not the beginning."""
@@ -25,14 +35,16 @@ class PaneView(ScrollView):
         self._application = application
         self._shown: RenderableType = Text()
         self._lines: list[Strip] = []
+        self._about: object = None
 
-    def show(self, shown: RenderableType) -> None:
-        """Show this from now on."""
-        self._shown = shown
+    def show(self, shown: RenderableType, about: object = None) -> None:
+        """Show this from now on. What is ``about`` the same as before stays scrolled as it is."""
+        stays, self._shown, self._about = about is not None and about == self._about, shown, about
         console, width = self._application.console, max(self.scrollable_content_region.width, 1)
         self._lines = lines_of_pane(console, shown, width)
         self.virtual_size = Size(width, len(self._lines))
-        top = max(len(self._lines) - self.scrollable_content_region.height, 0) if self.follows else 0
+        bottom = max(len(self._lines) - self.scrollable_content_region.height, 0)
+        top = min(self.scroll_offset.y, bottom) if stays else bottom if self.follows else 0
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
         self.refresh()
 
@@ -44,6 +56,14 @@ class PaneView(ScrollView):
     def on_resize(self, event: Resize) -> None:
         """Set it anew, in other columns."""
         self.show(self._shown)
+
+    def on_click(self, event: Click) -> None:
+        """Tell the message that is under the mouse, wherever in its lines."""
+        at = self.scroll_offset.y + event.y
+        styles = [part.style for part in self._lines[at] if part.style is not None] if at < len(self._lines) else []
+        number = next((each.meta[MESSAGE_NUMBER] for each in styles if MESSAGE_NUMBER in each.meta), None)
+        if number is not None:
+            self.post_message(self.MessageChosen(number))
 
     def render_line(self, y: int) -> Strip:
         """One line of what is seen."""

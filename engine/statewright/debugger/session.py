@@ -16,6 +16,7 @@ from statewright.debugger.entry_lines import EntryLines
 from statewright.debugger.stops import Breakpoint, Meets
 from statewright.journal.entry import RecordedDecision
 from statewright_states.errors import ConfigurationError
+from statewright_states.words.messages import Message
 from statewright_states.words.ports import Journal
 
 LOOKED_AT_ONCE = 50
@@ -67,6 +68,8 @@ class DebugSession:
         self.watches: list[Breakpoint] = []
         self.searched = ""
         self.filter = ""
+        self.unfolded: set[Message] = set()
+        """The messages that are shown whole."""
         self.lines = EntryLines(timeline)
 
     @property

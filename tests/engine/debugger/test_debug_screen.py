@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +11,15 @@ import pytest
 from textual.pilot import Pilot
 from textual.widgets import Input
 
-from debugged_runs import ENDED, WAITING, recorded, session_of
+from debugged_runs import ENDED, WAITING, answered, recorded, session_of
 from debugged_screens import Screenshot, compare, screenshot
 from loop_scenarios import asks, call, says
 from statewright import AgentConfig, AgentLoop, ContextConfig, MemoryJournal, tool
 from statewright.debugger.application import PANES, DebuggerApplication, DebuggerScreen
-from statewright.debugger.commands import COMMANDS
+from statewright.debugger.commands import COMMANDS, carry_out
 from statewright.debugger.pane_view import PaneView
 from statewright_providers.scripted import ScriptedProvider
+from statewright_states.errors import ConfigurationError
 
 Scene = Callable[["Shown"], Awaitable[None]]
 
@@ -88,7 +89,10 @@ def test_every_key_of_the_table_does_what_its_command_does(journal: MemoryJourna
         ]:  # fmt: skip
             await press(key)
             assert session.position == position, key
-        for key, pane in [("1", "facts"), ("2", "messages"), ("3", "commands"), ("4", "entry"), ("w", "why")]:
+        for key, pane in [
+            ("1", "facts"), ("2", "messages"), ("3", "commands"), ("4", "entry"), ("w", "why"), ("u", "messages"),
+            ("enter", "messages"),
+        ]:  # fmt: skip
             assert f"[{pane}]" in await press(key)
         await press("m")
         assert session.machine == "call"
@@ -170,6 +174,119 @@ def test_the_mouse_goes_to_an_entry_and_shows_a_pane(journal: MemoryJournal) -> 
         assert "[facts]" in there.text
 
     shown(journal, scene)
+
+
+LONG = "a long result, which goes on " * 5 + "to its end"
+
+
+@pytest.fixture(scope="module")
+def long_results() -> MemoryJournal:
+    """A run with a call and a result that take more than a line."""
+
+    @tool(effect="read")
+    def read(path: str, words: str) -> str:
+        """Read."""
+        return f"{LONG} of {path}"
+
+    async def play() -> MemoryJournal:
+        journal = MemoryJournal()
+        calls = [call("read", path=path, words="in full words, " * 8) for path in ("one", "two")]
+        async with AgentLoop(ScriptedProvider([asks(*calls), says("done")]), [read], journal=journal) as loop:
+            await loop.run("the task", run_id=ENDED)
+        return journal
+
+    return asyncio.run(play())
+
+
+def in_one(lines: Iterable[str]) -> str:
+    """Lines as one, with one blank between words."""
+    return " ".join(" ".join(lines).split())
+
+
+def messages_of(there: Shown, place: str = "#pane") -> str:
+    """What a pane with messages holds, also where it is scrolled out of sight."""
+    return in_one(line.text for line in there.screen.query_one(place, PaneView)._lines)
+
+
+@pytest.mark.parametrize("key", ["u", "enter"])
+def test_a_key_unfolds_calls_and_results_in_the_messages_and_folds_them_again(long_results: MemoryJournal, key: str) -> None:
+    async def scene(there: Shown) -> None:
+        await there.press("e", "2")
+        assert "to its end" not in messages_of(there)
+        await there.press(key)
+        for whole in ("to its end of one", "to its end of two", "in full words, " * 7):
+            assert whole in messages_of(there)
+        assert "all messages are unfolded" in there.text
+        await there.press("p", "n")
+        assert "to its end of two" in messages_of(there), "it stays so at another entry"
+        await there.press(key)
+        assert "to its end" not in messages_of(there)
+        assert "all messages are folded" in there.text
+
+    shown(long_results, scene)
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 50)], ids=["one-pane", "beside"])
+def test_a_click_unfolds_the_message_under_it_alone(long_results: MemoryJournal, size: tuple[int, int]) -> None:
+    beside = size[0] >= 150
+    place = "#side_messages" if beside else "#pane"
+
+    async def scene(there: Shown) -> None:
+        await there.press("e")
+        if not beside:
+            await there.press("2")
+        view = there.screen.query_one(place, PaneView)
+
+        async def click(text: str, below: int) -> None:
+            at = next(at for at, line in enumerate(view._lines) if text in line.text and "tool" in line.text)
+            await there.pilot.click(place, offset=(view.size.width - 4, at + below - view.scroll_offset.y))
+            await there.settle()
+
+        await click("c2", 1)
+        assert beside or view.scroll_offset.y > 0, "lines are counted from those that are seen"
+        assert "to its end of two" in messages_of(there, place)
+        assert "to its end of one" not in messages_of(there, place)
+        assert ("[why]" if beside else "[messages]") in there.text, "no other pane is shown for it"
+        await click("c2", 2)
+        assert "to its end" not in messages_of(there, place)
+
+    shown(long_results, scene, size)
+
+
+def test_what_is_unfolded_stays_where_it_is_scrolled_to(long_results: MemoryJournal) -> None:
+    async def scene(there: Shown) -> None:
+        await there.press("e", "2", "u")
+        view = there.screen.query_one("#pane", PaneView)
+        await there.press("p", "n")
+        assert view.scroll_offset.y == view.height_needed - view.size.height > 2, "the last message is shown first"
+        view.scroll_to(y=2, animate=False, force=True, immediate=True)
+        await there.type("unfold 3")
+        assert view.scroll_offset.y == 2
+        await there.press("p", "n")
+        assert view.scroll_offset.y == view.height_needed - view.size.height
+
+    shown(long_results, scene)
+
+
+def test_in_lines_one_message_is_unfolded_or_all_and_a_mistake_is_told(long_results: MemoryJournal) -> None:
+    async def play() -> None:
+        session = await session_of(long_results)
+        await carry_out(session, "end")
+        assert "1 user" in await answered(session, "messages")
+        assert "to its end" not in await answered(session, "messages")
+        one = await answered(session, "u 3")
+        assert "to its end of one" in one
+        assert "assistant" not in one, "that message alone"
+        assert "to its end of one" in await answered(session, "messages")
+        assert "to its end of two" not in await answered(session, "messages")
+        assert "to its end of two" in await answered(session, "unfold"), "all, as long as one is folded"
+        assert "to its end" not in await answered(session, "unfold")
+        assert "shown whole" in await answered(session, "unfold 1")
+        for wrong in ("0", "6", "x", "9" * 5000):
+            with pytest.raises(ConfigurationError, match="there is no message"):
+                await carry_out(session, f"unfold {wrong}")
+
+    asyncio.run(play())
 
 
 def test_the_palette_has_every_command(journal: MemoryJournal) -> None:
