@@ -69,7 +69,7 @@ COMMANDS: tuple[DebugCommand, ...] = (
     DebugCommand(
         "break",
         "[state=… | row=… | event=… | tool=… | text=… | cost=… | tokens=… | QUESTION=ANSWER | clear [N]]",
-        "have `continue` stop there; without a word, list the breakpoints",
+        "have `continue` and `next N` stop there; without a word, list the breakpoints",
         moving.set_breakpoint,
         ("b",),
         asks=True,

@@ -26,12 +26,14 @@ async def here(session: DebugSession, stops: Iterable[Breakpoint] = ()) -> Debug
 
 
 async def go_on(session: DebugSession, argument: str) -> DebugAnswer:
-    """``next [N]``, or ``next KIND``."""
+    """``next [N]``, or ``next KIND``. A breakpoint on the way is stopped at, as gdb does."""
     if argument and not _is_number(argument):
         return await _to_kind(session, "next", argument, backwards=False)
     for gone in range(number_of("next", argument)):
         if not await session.go_on():
             return await here(session) if gone else saying(*_no_further(session))
+        if stops := await session.stops_here():
+            return await here(session, stops)
     return await here(session)
 
 

@@ -180,6 +180,30 @@ def test_continue_stops_at_each_entry_that_a_breakpoint_names_and_at_no_other(
     debugging(journal, check)
 
 
+def test_next_n_stops_at_a_breakpoint_or_a_watched_fact_on_its_way_and_back_and_goto_do_not(journal: MemoryJournal) -> None:
+    async def check(session: DebugSession) -> None:
+        await carry_out(session, "break state=evaluating")
+        assert "stopped: state=evaluating" in await answered(session, "next 99")
+        stop = session.position
+        assert 1 < stop < session.last
+        assert session.moment.main.state == "evaluating"
+        assert "stopped" not in await answered(session, "next"), "it stops on its way on, and is not held there"
+        assert session.position == stop + 1
+        assert "stopped" not in await answered(session, f"back {stop + 1}")
+        assert session.position == 0
+        assert "stopped" not in await answered(session, f"goto {stop + 1}")
+        await carry_out(session, "break clear")
+        await carry_out(session, "watch step")
+        await carry_out(session, "start")
+        assert "stopped: step" in await answered(session, "next 99")
+        by_next = session.position
+        await carry_out(session, "start")
+        await carry_out(session, "continue")
+        assert session.position == by_next < session.last
+
+    debugging(journal, check)
+
+
 def test_breakpoints_are_listed_by_number_cleared_and_kept_once(journal: MemoryJournal) -> None:
     async def check(session: DebugSession) -> None:
         assert "there is no breakpoint" in await answered(session, "break")
