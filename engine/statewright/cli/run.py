@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import field
-from importlib import import_module
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -17,7 +16,6 @@ from statewright.agent import assemble
 from statewright.agent.arguments import require_run_id
 from statewright.agent.loop import AgentLoop
 from statewright.agent.plan_build import MixedModeRunner
-from statewright.agent.stepper import Stepper
 from statewright.agent.sync import run_bounded
 from statewright.cli.abandoned import note_given_up
 from statewright.cli.exits import Exit
@@ -45,6 +43,7 @@ from statewright.cli.options import (
 from statewright.cli.outcome import Again, exit_of, print_outcome, remark_outcome
 from statewright.cli.runs import resolve_run
 from statewright.cli.screen import Screen
+from statewright.cli.stepping import StepsThrough, debugging
 from statewright.cli.task import task_text
 from statewright.cli.terminal import TerminalApprover, somebody_is_there
 from statewright.cli.verbose import logged_on
@@ -67,24 +66,13 @@ from statewright.runtime.driver import RunKeywords
 from statewright.runtime.giving_up import GIVEN_UP
 from statewright.runtime.observers import ChunkCallback
 from statewright.runtime.shutdown import GracefulShutdown
-from statewright.views.state import AgentState
 from statewright_states.errors import ConfigurationError
 from statewright_states.frozen import dataclass, replace
 from statewright_states.plan_build.facts import Phase
-from statewright_states.words.ports import Journal
 from statewright_states.words.vocabulary import Status
 
-DEBUGGING = "statewright.cli.debug_live"
 Runner = AgentLoop | MixedModeRunner
 Work = Callable[[Runner, ChunkCallback], Awaitable[AnyState]]
-
-
-class StepsThrough(Protocol):
-    """How a live run is stepped through: ``LiveDebugging``."""
-
-    @property
-    def actor(self) -> str: ...
-    async def through(self, stepper: Stepper, journal: Journal) -> AgentState: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +148,7 @@ def run(
     asker = actor_if_known(actor)
     store = journal.store(durability, create=True)
     again = Again(journal.again(), agent.again() + model.again())
-    debugging = _debugging(steps, asker, journal)
-    job = Job(identity, workers, store, output, again, actor, debugging=debugging)
+    job = Job(identity, workers, store, output, again, actor, debugging=debugging(steps, asker, journal.again()))
     console = remarks()
     wished = chosen.stream if stream is None else stream
     streamed = console.is_terminal and not output.json and not output.quiet if wished is None else wished
@@ -220,17 +207,17 @@ def resume(
                 phase: worker_again(inputs, planner if phase is Phase.PLAN else chosen, model, journal.hidden)
                 for phase, inputs in inputs_by_phase(recorded).items()
             }
-            debugging = _debugging(steps, actor_if_known(actor), journal)
-            job = Job(identity, workers, store, output, again, actor, debugging=debugging)
+            steps_through = debugging(steps, actor_if_known(actor), journal.again())
+            job = Job(identity, workers, store, output, again, actor, debugging=steps_through)
             job = replace(job, so_far=await recorded_so_far(store, recorded, accept_changed_code))
 
             async def work(runner: Runner, on_chunk: ChunkCallback) -> AnyState:
-                if debugging is None:
+                if steps_through is None:
                     return await runner.resume(identity, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code)
                 taken_up = _steppable(runner).step_on(
-                    identity, by=debugging.actor, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code
+                    identity, by=steps_through.actor, on_stream_chunk=on_chunk, accept_changed_code=accept_changed_code
                 )
-                return await debugging.through(taken_up, store)
+                return await steps_through.through(taken_up, store)
 
             return await _carry_out(job, console, work)
 
@@ -242,17 +229,6 @@ async def _begun(runner: Runner, task: str, options: RunKeywords, job: Job) -> A
     if job.debugging is None:
         return await runner.run(task, **options)
     return await job.debugging.through(_steppable(runner).step(task, by=job.debugging.actor, **options), job.journal)
-
-
-def _debugging(steps: DebugOptions, actor: str | None, journal: JournalOptions) -> StepsThrough | None:
-    """How a run is stepped through that is begun now; None where it is not. To be called before stdout is given away."""
-    if steps.plain and not steps.debug:
-        raise ConfigurationError("--plain says how a run is debugged", where="--plain", cure="add --debug, or leave it out")
-    if not steps.debug:
-        return None
-    # Loaded here: a run that nobody debugs is not to wait for what debugs it.
-    found: StepsThrough = import_module(DEBUGGING).live_debugging(steps.plain, actor or "", journal.again())
-    return found
 
 
 def _steppable(runner: Runner) -> AgentLoop:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 from pathlib import Path
 
@@ -114,15 +115,25 @@ class DemoScreen:
         lines = (
             (f"show {run}", "what happened, row by row"),
             (f"why {run}", "why it ended as it did"),
+            (f"debug {run} --plain", "move along it, step by step; without --plain on a screen"),
+            (f"report {run} --html report.html", "the same as a page"),
             (f"verify {run}", "check the record again"),
             ("diagram run --format svg --out run.svg", "the table of the run, drawn"),
             ('run "What is 17 plus 25?" --model openai:gpt-5-mini', "a run of your own; its key is in OPENAI_API_KEY"),
         )
         self._heading("What to type next")
-        for line, purpose in lines:
-            self._console.print(command_text(self._console, line, remark=f"# {purpose}"))
+        self._commands(lines)
+
+    def left(self, run_id: str, journal: str) -> None:
+        """What was left before its end, and what to type to look at it."""
+        self._heading("Left before its end")
+        self._commands([(f"debug {run_id} --journal {typed(journal)} --plain", "what is on record of it")])
 
     # -- inside ------------------------------------------------------------------------------------------------------
+
+    def _commands(self, lines: Iterable[tuple[str, str]]) -> None:
+        for line, purpose in lines:
+            self._console.print(command_text(self._console, line, remark=f"# {purpose}"))
 
     def _heading(self, text: str, *, first: bool = False) -> None:
         if not first:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -57,6 +58,28 @@ def test_a_run_stepped_from_a_script_shows_each_entry_once_and_goes_the_way_it_g
         alone[key] for key in ("status", "stop_reason", "final_output", "path")
     ]
     assert place.run("verify", "stepped").code == 0
+
+
+def test_the_whole_demo_stepped_from_a_script_shows_each_entry_once_and_goes_the_way_it_goes_alone(place: Place) -> None:
+    alone = place.start("demo", "--journal", "alone.db")
+    stepped = place.run("demo", "--debug", "--plain", "--journal", "stepped.db", stdin="next\n" * 40)
+    alone.communicate(timeout=60)
+    assert (alone.returncode, stepped.code) == (0, 0)
+    shown = [int(found[1]) for found in ENTRY.finditer(stepped.out)]
+    assert shown == list(range(1, len(shown) + 1)), "each entry is shown once, in order"
+    runs = [json.loads(place.run("show", "last", "--json", "--journal", name).out) for name in ("alone.db", "stepped.db")]
+    assert len(runs[1]["entries"]) == len(shown) + 1
+    for said in ("path", "status", "stop_reason", "final_output", "interference"):
+        assert runs[0]["run"][said] == runs[1]["run"][said], said
+    assert place.run("verify", "last", "--journal", "stepped.db").code == 0
+
+
+def test_a_demo_that_is_left_says_where_it_can_be_looked_at(place: Place) -> None:
+    left = place.run("demo", "--debug", "--plain", stdin="next\nnext\nquit\n")
+    assert left.code == 130
+    command = next(line for line in left.out.splitlines() if " debug run-" in line)
+    words = command.partition(" debug ")[2].partition("#")[0].split()
+    assert "entry 2 of 2" in place.run("debug", *words, "--at", "2", stdin="quit\n").out
 
 
 def test_who_quits_leaves_a_run_that_can_be_resumed_in_the_debugger_and_decided_there(place: Place) -> None:
