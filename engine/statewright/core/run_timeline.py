@@ -91,7 +91,7 @@ class RunTimeline:
             return 0
         new = await self._journal.entries(self.run_id, self.last)
         before = self.last
-        self._take_in(new)
+        self._take_in([entry for entry in new if entry.seq > before])  # others may have taken in some of them meanwhile
         return self.last - before
 
     def _take_in(self, stored: Sequence[StoredEntry]) -> None:

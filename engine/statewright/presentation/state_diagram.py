@@ -242,6 +242,9 @@ class _Drawing:
             if left.row != right.row or not (forth or back):
                 continue
             now = taken is not None and bool(taken.rows) and (taken.before, taken.after) in (pair, pair[::-1])
+            if now and taken is not None and self._form.gap == 2:  # two heads leave no line between them that could be heavy
+                forth = (taken.before, taken.after) == pair
+                back = not forth
             flat = "━" if now else "─"
             start, end = "◀" if back else flat, "▶" if forth else flat
             label = labels.get(pair, "") if taken is None or not now else self._on_arrow(taken)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from loop_journals import PassingJournal
 from loop_scenarios import RUN_ID, asks, call, playing, says
 from loop_timelines import check_timeline
 from orders import ORDER, Order, OrderPlaced, PickedUp, Till, a_while
@@ -19,7 +20,7 @@ from statewright.journal.entry import RecordedDecision
 from statewright.tables import MachineRunner
 from statewright.testing.virtual_time import VirtualClock, run_virtual
 from statewright_states.errors import ConfigurationError, JournalDamaged
-from statewright_states.words.ports import Journal
+from statewright_states.words.ports import Journal, StoredEntry
 
 
 @tool(effect="read")
@@ -147,6 +148,33 @@ def test_a_run_that_is_still_written_is_followed() -> None:
         assert [timelines[0].at(number) for number in range(whole.last + 1)] == [
             whole.at(number) for number in range(whole.last + 1)
         ]
+
+    run_virtual(scene())
+
+
+class SlowlyRead(PassingJournal):
+    """A journal that others may read while it is read."""
+
+    async def entries(self, run_id: str, after_seq: int = -1) -> Sequence[StoredEntry]:
+        found = await super().entries(run_id, after_seq)
+        await asyncio.sleep(0.01)
+        return found
+
+
+def test_two_who_look_for_new_entries_at_once_take_each_in_once() -> None:
+    async def scene() -> None:
+        journal, timelines = SlowlyRead(MemoryJournal()), list[RunTimeline]()
+
+        async def open_at_the_beginning(*_: object) -> None:
+            if not timelines:
+                timelines.append(await RunTimeline.open(journal, RUN_ID))
+
+        await playing([asks(call("look")), says("done")], [look], journal=journal, on_event=open_at_the_beginning)
+        timeline, last = timelines[0], len(await journal.entries(RUN_ID)) - 1
+        missing = last - timeline.last
+        assert missing > 0
+        assert sorted(await asyncio.gather(timeline.refresh(), timeline.refresh())) == [0, missing]
+        assert (timeline.problem, timeline.last) == (None, last)
 
     run_virtual(scene())
 

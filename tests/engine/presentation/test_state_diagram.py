@@ -154,6 +154,19 @@ def at_box(lines: list[str], line: int, x: int, name: str, *, below: bool) -> bo
     return any(each.find(name) - 4 <= x <= each.find(name) + len(name) + 3 for each in around if name in each)
 
 
+def test_where_two_heads_leave_no_line_between_them_the_row_taken_shows_its_direction() -> None:
+    rows = [
+        PinnedRow.model_validate({"id": f"R-{to}", "from": ["a", "b"], "event": to, "when": {}, "to": to, "do": []})
+        for to in "ab"
+    ]
+    form = PinnedTable(name="small", states=["a", "b"], initial="a", final=["b"], questions={}, rows=rows, ignores=[])
+    machine = DescribedMachine("small", form, "")
+    for before, after, arrow in (("a", "b", "━▶"), ("b", "a", "◀━")):
+        taken = TakenRow(before, after, ("R-77",))
+        assert arrow in "\n".join(plain(StateDiagram(machine, after, taken=taken, legend=False), 30))
+    assert "◀▶" in "\n".join(plain(StateDiagram(machine, "b", legend=False), 30))
+
+
 @given(forms(SHORT), WIDTHS, st.data())
 def test_the_line_of_the_row_taken_leads_from_the_box_before_to_the_box_after(
     machine: DescribedMachine, width: int, data: st.DataObject
