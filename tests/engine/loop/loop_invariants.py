@@ -21,6 +21,8 @@ from statewright_states.words.ports import Journal
 Shape = Mapping[str, Any]
 Talk = tuple[str, str, str, str]
 """A machine and its command (both empty where nobody commanded it), and the machine and the event that came of it."""
+ONE_OF = 4
+"""Of so many runs the time line of one is looked at, chosen by its last hash: it takes as long as all else that is checked."""
 SETTLED = frozenset(state.value for state in TOOL.final)
 FAILURES = ("llm_error", "context_full", "internal_error")
 """The reasons for which a run ends as failed; for any other it stands where it was left, or is done."""
@@ -81,6 +83,11 @@ async def check_run(journal: Journal, state: AgentState) -> None:
     replayed = await replay(journal, state.run_id)
     assert replayed.state() == state, f"the replay shows {replayed.state()}, the run {state}"
     assert replayed.ended == ended, "the replay ends elsewhere"
+    if int(replayed.head.hash, 16) % ONE_OF == 0:
+        await _the_time_line_shows_it(journal, state, ended)
+
+
+async def _the_time_line_shows_it(journal: Journal, state: AgentState, ended: bool) -> None:
     timeline = await check_timeline(journal, state.run_id)
     shown = [message.to_dict() for message in timeline.at(timeline.last).messages]
     assert shown == (state.messages if ended else shown), "the time line ends with other messages"
