@@ -68,6 +68,7 @@ class RunTimeline:
         self._shapes: list[Shape] = [{}]
         self._entries: dict[int, Entry] = {}
         self._facts: FactPass | None = None
+        self._counting = asyncio.Lock()
 
     @classmethod
     async def open(cls, journal: Journal, run_id: str, table: Table[Any] | None = None) -> RunTimeline:
@@ -202,6 +203,10 @@ class RunTimeline:
 
     async def read_to(self, number: int) -> None:
         """Count facts and messages up to this entry. Others may go on meanwhile."""
+        async with self._counting:  # each entry is counted once, however many ask for it
+            await self._count_to(number)
+
+    async def _count_to(self, number: int) -> None:
         until = monotonic() + SLICE_S
         while self._facts is not None and not self.facts_problem and self.known_to < min(number, self.last):
             entry = self.entry(self.known_to + 1)

@@ -160,6 +160,11 @@ class SlowlyRead(PassingJournal):
         await asyncio.sleep(0.01)
         return found
 
+    async def blob(self, digest: str) -> bytes | None:
+        found = await super().blob(digest)
+        await asyncio.sleep(0.01)
+        return found
+
 
 def test_two_who_look_for_new_entries_at_once_take_each_in_once() -> None:
     async def scene() -> None:
@@ -175,6 +180,18 @@ def test_two_who_look_for_new_entries_at_once_take_each_in_once() -> None:
         assert missing > 0
         assert sorted(await asyncio.gather(timeline.refresh(), timeline.refresh())) == [0, missing]
         assert (timeline.problem, timeline.last) == (None, last)
+
+    run_virtual(scene())
+
+
+def test_two_who_ask_for_facts_at_once_have_each_entry_counted_once() -> None:
+    async def scene() -> None:
+        journal = SlowlyRead(MemoryJournal())
+        whole = await recorded(journal)
+        timeline = await RunTimeline.open(journal, RUN_ID)
+        moments = await asyncio.gather(*(timeline.moment(number) for number in (timeline.last, 2, timeline.last)))
+        assert moments == [whole.at(whole.last), whole.at(2), whole.at(whole.last)]
+        assert timeline.facts_problem == ""
 
     run_virtual(scene())
 
