@@ -6,8 +6,8 @@ from statewright.config.settings import RetryConfig
 from statewright.core.run_timeline import RunTimeline
 from statewright.journal.entry import RecordedDecision
 from statewright.presentation.layout import in_brief
-from statewright.presentation.own_machines import in_words, is_own, undecoded_event
-from statewright.presentation.recorded import recorded_event
+from statewright.presentation.own_machines import in_words, is_own
+from statewright.presentation.recorded import recorded_event, undecoded_event
 from statewright.presentation.timeline import TimelineLine, TimelineWriter
 
 

@@ -24,6 +24,7 @@ from statewright.presentation.explained import (
     questions_pane,
 )
 from statewright.presentation.lines import BLANK, Line, Lines, labelled
+from statewright.presentation.moment_view import taken_in
 from statewright.presentation.output import one_line
 from statewright.presentation.panes import (
     change_pane,
@@ -33,7 +34,7 @@ from statewright.presentation.panes import (
     message_in_brief,
     under_way_pane,
 )
-from statewright.presentation.state_diagram import StateDiagram, TakenRow
+from statewright.presentation.state_diagram import StateDiagram
 from statewright.tools.suggestion import did_you_mean
 from statewright_states.errors import ConfigurationError
 
@@ -102,25 +103,10 @@ def machine_pane(session: DebugSession, max_lines: int | None = None) -> Rendera
     timeline, at = session.timeline, session.position
     instance = session.shown_instance(session.moment)
     machine = timeline.machines[session.machine]
-    visited = timeline.visited(instance.name, at) if instance is not None else ()
-    return StateDiagram(
-        machine, instance.state if instance is not None else None, visited=visited, taken=_taken(session), max_lines=max_lines
-    )
-
-
-def _taken(session: DebugSession) -> TakenRow | None:
-    """What this entry did to the instance that is drawn; an event that changed nothing is told, too."""
-    instance = session.shown_instance(session.moment)
-    if instance is None or not session.position:
-        return None
-    told = [each for each in session.timeline.entry(session.position).decisions if each.instance == instance.name]
-    rows = tuple(each.row for each in told if each.row is not None)
-    if rows:
-        return TakenRow(told[0].source, told[-1].target, rows)
-    if not told:
-        return None
-    note = f"ignored ({told[-1].ignored})" if told[-1].ignored is not None else "refused"
-    return TakenRow(told[-1].source, told[-1].target, (), note)
+    if instance is None:
+        return StateDiagram(machine, None, max_lines=max_lines)
+    visited, taken = timeline.visited(instance.name, at), taken_in(timeline, at, instance.name)
+    return StateDiagram(machine, instance.state, visited=visited, taken=taken, max_lines=max_lines)
 
 
 def short_why_pane(session: DebugSession) -> RenderableType:

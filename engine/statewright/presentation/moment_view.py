@@ -13,8 +13,8 @@ from statewright.presentation.event_words import seconds
 from statewright.presentation.layout import in_brief
 from statewright.presentation.lines import Line, Lines
 from statewright.presentation.output import one_line
-from statewright.presentation.own_machines import in_words, undecoded_event
-from statewright.presentation.recorded import recorded_event
+from statewright.presentation.own_machines import in_words
+from statewright.presentation.recorded import recorded_event, undecoded_event
 from statewright.presentation.state_diagram import StateDiagram, TakenRow
 from statewright.presentation.timeline import TimelineLine, TimelineWriter
 from statewright_states.errors import JournalDamaged

@@ -15,16 +15,15 @@ from rich.console import Console
 from rich.text import Text
 
 from statewright.core.replay import ReplayedMachine, machine_of, replay_machine
-from statewright.journal.entry import MACHINES, Entry, Header, RecordedDecision, decode
+from statewright.journal.entry import MACHINES, Header, decode
 from statewright.journal.reading import Record, read_record
 from statewright.journal.verify import TellProgress
 from statewright.presentation.event_words import counted, seconds
 from statewright.presentation.layout import in_brief, print_folded
 from statewright.presentation.output import one_line, print_json
+from statewright.presentation.recorded import undecoded_event
 from statewright.presentation.timeline import TONES, TimelineLine
-from statewright.runtime.observers import RunEvent
 from statewright_states.errors import ConfigurationError
-from statewright_states.form.row import Event
 from statewright_states.form.table import Table
 from statewright_states.frozen import dataclass
 from statewright_states.words.ports import Journal, StoredEntry
@@ -165,24 +164,3 @@ async def shown_machine(journal: Journal, run_id: str) -> ShownMachine:
     stored = await journal.entries(run_id)
     record, waiting = read_record(run_id, stored), await journal.posted(run_id)
     return ShownMachine(await recorded_run(journal, run_id, record), stored, record, len(waiting))
-
-
-def undecoded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
-    """A decision of this entry without what its event holds, for which the code would be needed."""
-    note = ""
-    if decision.ignored is not None:
-        note = f"ignored ({decision.ignored})"
-    elif decision.refused is not None:
-        note = f"refused: {decision.refused}"
-    return RunEvent(
-        run_id=run_id,
-        seq=decision.seq,
-        at_us=entry.at_us if decision.at_us is None else decision.at_us,
-        machine=decision.machine,
-        instance=decision.instance,
-        event=Event(),
-        row=decision.row or "",
-        source=decision.source,
-        target=decision.target,
-        note=note,
-    )

@@ -16,6 +16,7 @@ from statewright.runtime.observers import RunEvent
 from statewright.views.plan_build_state import MixedState
 from statewright.views.state import AgentState
 from statewright_states.errors import StatewrightError
+from statewright_states.form.row import Event
 from statewright_states.frozen import dataclass
 from statewright_states.plan_build.facts import Phase
 from statewright_states.plan_build.table import PLAN_BUILD
@@ -78,7 +79,16 @@ def messages_of(recorded: AnyReplayed) -> GetMessage:
 
 def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
     """A decision of this entry as observers saw it. Raises JournalDamaged when its event cannot be read."""
-    delivery = delivery_of(decision, entry.seq)
+    return decision_as_seen(run_id, entry, decision, delivery_of(decision, entry.seq).event)
+
+
+def undecoded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> RunEvent:
+    """A decision of this entry without what its event holds, for which the code would be needed."""
+    return decision_as_seen(run_id, entry, decision, Event())
+
+
+def decision_as_seen(run_id: str, entry: Entry, decision: RecordedDecision, event: Event) -> RunEvent:
+    """A decision of this entry about this event, as observers saw it."""
     note = ""
     if decision.ignored is not None:
         note = f"ignored ({decision.ignored})"
@@ -88,9 +98,9 @@ def recorded_event(run_id: str, entry: Entry, decision: RecordedDecision) -> Run
         run_id=run_id,
         seq=decision.seq,
         at_us=entry.at_us if decision.at_us is None else decision.at_us,
-        machine=delivery.machine,
-        instance=delivery.instance,
-        event=delivery.event,
+        machine=decision.machine,
+        instance=decision.instance,
+        event=event,
         row=decision.row or "",
         source=decision.source,
         target=decision.target,
